@@ -29,10 +29,15 @@ struct Holding {
     std::uint32_t missing = 0;          ///< of the reused, those still on their way
     std::uint64_t anonymous = 0;        ///< frames without identity
     std::uint64_t wanted = 0;           ///< frames that it waits for, all of them
-    Time decided;                       ///< when it was admitted
+    Time decided{};                     ///< when it was admitted
     bool waits_for_frames = false;
 
     [[nodiscard]] bool ready() const { return !waits_for_frames && missing == 0; }
+    /// Chain blocks with payload that are read under their names.
+    [[nodiscard]] std::uint32_t named_computed() const {
+        const std::uint32_t end = computed < named_end ? computed : named_end;
+        return reused + (end > named ? end - named : 0);
+    }
     /// Whether chain[i] is read under its name.
     [[nodiscard]] bool reads_named(std::uint32_t i) const {
         return i < reused || (i >= named && i < named_end);
@@ -116,7 +121,7 @@ private:
     void account();
     [[nodiscard]] std::uint64_t grantable() const { return m_residency.free_frames() - m_promised; }
     void match(Holding& holding, const Demand& demand) const;
-    [[nodiscard]] std::uint64_t idle_among_reused(const Holding& holding) const;
+    [[nodiscard]] std::uint64_t idle_in_chain(const Holding& holding) const;
     void hold_chain(Holding& holding);
     void gather_frames();
     [[nodiscard]] bool free_one_frame();
