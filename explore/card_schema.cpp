@@ -63,8 +63,6 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
           {kAssumed, "assumed: 16 cycles at 1 GHz", "Time to check a descriptor."});
     t.key("schedule", c.schedule, latency,
           {kAssumed, "assumed: 4 cycles at 1 GHz", "Time of one scheduling decision."});
-    t.key("commit", c.commit, latency,
-          {kAssumed, "assumed: 4 cycles at 1 GHz", "Time to commit an index entry."});
     t.key("in_flight", c.in_flight, between<std::uint32_t>(1, 1024, "jobs"),
           {kChosen, "in-flight tables of open DMA designs hold 16 to 128",
            "Jobs of one direction that the scheduler sees."});

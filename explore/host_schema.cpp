@@ -8,7 +8,7 @@ using enum NumberClass;
 
 void describe(Table& t, gpu::NodeConfig& c) {
     const Form<Rate> bandwidth = between<Rate>({1'000'000'000}, {10'000'000'000'000'000});
-    t.key("name", c.name, text(), {kChosen, "-", "What reports call the node."});
+    t.key("name", c.name, text(), {kChosen, "free choice", "What reports call the node."});
     t.key("parameters", c.parameters,
           between<std::uint64_t>(1'000'000, 100'000'000'000'000, "parameters"),
           {kDerived, "Llama-3-70B architecture", "Parameters of the model (P)."});

@@ -25,23 +25,23 @@ void describe(Table& t, WorkloadConfig& c) {
           choice<Generator>({{"zipf-sessions", Generator::kZipfSessions}}),
           {kChosen, "baseline", "Which generator makes the requests where no trace is given."});
     t.key("trace", c.trace, file_path(),
-          {kChosen, "-", "A trace to replay; replaces the generator; null: none."});
+          {kChosen, "free choice", "A trace to replay; replaces the generator; null: none."});
     t.key("format", c.format,
           choice<TraceFormat>({{"auto", TraceFormat::kAuto}, {"mooncake", TraceFormat::kMooncake}}),
-          {kChosen, "-", "Format of the trace; auto: by its first line."});
+          {kChosen, "free choice", "Format of the trace; auto: by its first line."});
     t.key("buckets", c.buckets, between<std::uint32_t>(2, 16, "of 16 buckets"),
           {kChosen, "all; 8 of 16 is the stable load of the default node",
            "Session buckets of the trace that are replayed."});
     t.key("bucket_offset", c.bucket_offset, between<std::uint32_t>(0, 14, "buckets"),
-          {kChosen, "-", "The first bucket that is replayed."});
+          {kChosen, "free choice", "The first bucket that is replayed."});
     t.key("warm_up", c.warm_up, between<Time>({0}, Time::from_s(1'000'000)),
-          {kChosen, "-", "Requests that arrive earlier are served but not counted."});
+          {kChosen, "free choice", "Requests that arrive earlier are served but not counted."});
 }
 
 Table run_table(RunConfig& c) {
     Table t;
     t.key("seed", c.seed, between<std::uint64_t>(0, UINT64_MAX),
-          {kChosen, "-", "Seed of every random draw."});
+          {kChosen, "free choice", "Seed of every random draw."});
     t.key("fidelity", c.fidelity, choice<Fidelity>({{"burst", Fidelity::kBurst}}),
           {kChosen, "baseline", "Grain of the model; burst: transfers are flows."});
     t.group("block", [&] { describe(t, c.block); });
@@ -97,14 +97,15 @@ void validate_workload(const RunConfig& c, const Settings& s) {
               {"workload.bucket_offset", "workload.buckets"},
               fmt::format("workload.bucket_offset + workload.buckets is {}; there are {} buckets",
                           w.bucket_offset + w.buckets, kAllBuckets));
-    s.require(w.trace || w.buckets == kAllBuckets, {"workload.buckets"},
-              "selects from a trace, and workload.trace is null");
     s.require(w.trace || w.format == TraceFormat::kAuto, {"workload.format"},
               "is the format of a trace, and workload.trace is null");
-    s.require(!w.trace || kTraceTokens % c.block.tokens == 0, {"block.tokens", "workload.trace"},
-              fmt::format("the ids of a trace stand for {} tokens, which blocks of {} tokens do "
-                          "not divide; use a power of two up to {}",
-                          kTraceTokens, c.block.tokens, kTraceTokens));
+    // The one format there is has ids of 512 tokens.
+    const std::uint32_t tokens = c.block.tokens;
+    s.require(!w.trace || kTraceTokens % tokens == 0 || tokens % kTraceTokens == 0,
+              {"block.tokens", "workload.trace"},
+              fmt::format("blocks of {} tokens do not fit the trace, whose ids stand for {} tokens "
+                          "each; use a divisor or a multiple",
+                          tokens, kTraceTokens));
 }
 
 void validate_card(const RunConfig& c, const Settings& s) {
