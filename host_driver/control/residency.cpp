@@ -56,18 +56,34 @@ void Residency::touch(BlockIndex b) {
     m_tier_order.touch(b);
 }
 
-void Residency::enter_hbm(BlockIndex b) {
-    const BlockIndex parent = m_blocks[b.value].parent;
+void Residency::add_hbm_child(BlockIndex parent) {
     if (parent != block::kNoBlock) ++at(parent).hbm_children;
 }
 
-void Residency::leave_hbm(BlockIndex b) {
-    at(b).hbm = Hbm::kAbsent;
-    --m_used;
-    const BlockIndex parent = m_blocks[b.value].parent;
+void Residency::remove_hbm_child(BlockIndex parent) {
     if (parent == block::kNoBlock) return;
     --at(parent).hbm_children;
     if (may_leave_hbm(parent)) m_hbm_order.eligible(parent);
+}
+
+void Residency::leave_hbm(BlockIndex b) {
+    State& state = at(b);
+    state.hbm = Hbm::kAbsent;
+    --m_used;
+    if (!state.leaving) remove_hbm_child(m_blocks[b.value].parent);
+    state.leaving = false;
+}
+
+void Residency::begin_leave(BlockIndex b) {
+    if (!may_leave_hbm(b) || at(b).leaving) broken(b, "leaves HBM while something holds it there");
+    at(b).leaving = true;
+    remove_hbm_child(m_blocks[b.value].parent);
+}
+
+void Residency::stay(BlockIndex b) {
+    if (!at(b).leaving) broken(b, "stays in HBM without having begun to leave");
+    at(b).leaving = false;
+    add_hbm_child(m_blocks[b.value].parent);
 }
 
 void Residency::expect(BlockIndex b) {
@@ -75,7 +91,7 @@ void Residency::expect(BlockIndex b) {
     if (state.hbm != Hbm::kAbsent) broken(b, "expected while it is in HBM");
     take_anonymous(1);
     state.hbm = Hbm::kExpected;
-    enter_hbm(b);
+    add_hbm_child(m_blocks[b.value].parent);
 }
 
 void Residency::give_up(BlockIndex b) {
