@@ -47,8 +47,7 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_option("--out", options.out, "Folder of the result [out/<config>-<hash>]");
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
-    command->callback(
-        [&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+    command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
 }
 
 void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {

@@ -35,9 +35,9 @@ void ControlPlane::account() {
     const std::uint64_t idle = m_residency.idle_blocks();
     const std::uint64_t waiting = m_waiting_frames + m_promised;
     const std::uint64_t used = m_residency.used_frames() + m_promised;
-    m_hbm.account(now(), {.active = used - std::min(used, idle + waiting),
-                          .idle = idle,
-                          .prefetched = waiting});
+    m_hbm.account(
+        now(),
+        {.active = used - std::min(used, idle + waiting), .idle = idle, .prefetched = waiting});
 }
 
 void ControlPlane::close() {
@@ -54,8 +54,7 @@ bool ControlPlane::admit(Holding& holding, const Demand& demand) {
     match(holding, demand);
     const std::uint64_t found = holding.reused - holding.loads;
     const std::uint64_t wanted = demand.prompt_blocks - found + demand.extra_blocks;
-    const std::uint64_t room =
-        grantable() + m_residency.idle_blocks() - idle_in_chain(holding);
+    const std::uint64_t room = grantable() + m_residency.idle_blocks() - idle_in_chain(holding);
     if (wanted + demand.spare > room) return false;
     holding.decided = now();
     holding.wanted = wanted;
@@ -297,8 +296,7 @@ void ControlPlane::submit_stores(std::vector<BlockIndex>& blocks, bool evict_aft
     blocks.clear();
 }
 
-void ControlPlane::submit_all(MoveKind kind, std::span<const BlockIndex> blocks,
-                              bool evict_after) {
+void ControlPlane::submit_all(MoveKind kind, std::span<const BlockIndex> blocks, bool evict_after) {
     while (!blocks.empty()) {
         const std::size_t n = std::min(blocks.size(), driver::kLongestRun);
         const std::uint32_t token = take_run(kind);
@@ -344,13 +342,18 @@ void ControlPlane::run_done(std::uint32_t token, engine::Status status, std::siz
     if (status != engine::Status::kOk || moved != run.moves.size()) {
         throw InvariantError(fmt::format(
             "the card answered status {} after {} of {} blocks to a run of kind {} that the host's "
-            "directory allows", static_cast<int>(status), moved, run.moves.size(),
-            static_cast<int>(run.kind)));
+            "directory allows",
+            static_cast<int>(status), moved, run.moves.size(), static_cast<int>(run.kind)));
     }
     switch (run.kind) {
-        case MoveKind::kPromote: promoted(run); break;
-        case MoveKind::kDemote: demoted(run); break;
-        case MoveKind::kDiscard: break;
+        case MoveKind::kPromote:
+            promoted(run);
+            break;
+        case MoveKind::kDemote:
+            demoted(run);
+            break;
+        case MoveKind::kDiscard:
+            break;
     }
     m_free_runs.push_back(token);
     if (run.kind == MoveKind::kDiscard) return;

@@ -24,12 +24,12 @@ struct Holding {
     std::uint32_t reused = 0;           ///< chain[0, reused)
     std::uint32_t named = 0;            ///< at least `reused`
     std::uint32_t named_end = 0;
-    std::uint32_t computed = 0;         ///< chain[0, computed) have payload
-    std::uint32_t loads = 0;            ///< of the reused, those that it loads itself
-    std::uint32_t missing = 0;          ///< of the reused, those still on their way
-    std::uint64_t anonymous = 0;        ///< frames without identity
-    std::uint64_t wanted = 0;           ///< frames that it waits for, all of them
-    Time decided{};                     ///< when it was admitted
+    std::uint32_t computed = 0;   ///< chain[0, computed) have payload
+    std::uint32_t loads = 0;      ///< of the reused, those that it loads itself
+    std::uint32_t missing = 0;    ///< of the reused, those still on their way
+    std::uint64_t anonymous = 0;  ///< frames without identity
+    std::uint64_t wanted = 0;     ///< frames that it waits for, all of them
+    Time decided{};               ///< when it was admitted
     bool waits_for_frames = false;
 
     [[nodiscard]] bool ready() const { return !waits_for_frames && missing == 0; }
@@ -47,10 +47,10 @@ struct Holding {
 /// What an admission asks for.
 struct Demand {
     std::span<const BlockIndex> chain;
-    std::uint32_t reusable = 0;      ///< at most so many blocks of the chain may be reused
-    std::uint64_t prompt_blocks = 0; ///< frames of the whole prompt, a partial last block included
-    std::uint64_t extra_blocks = 0;  ///< frames reserved beyond it
-    std::uint64_t spare = 0;         ///< frames that must remain available besides
+    std::uint32_t reusable = 0;       ///< at most so many blocks of the chain may be reused
+    std::uint64_t prompt_blocks = 0;  ///< frames of the whole prompt, a partial last block included
+    std::uint64_t extra_blocks = 0;   ///< frames reserved beyond it
+    std::uint64_t spare = 0;          ///< frames that must remain available besides
 };
 
 /// Placement counters that the ledger does not see.
@@ -146,19 +146,19 @@ private:
     driver::Driver& m_driver;
     ReadyListener& m_listener;
     Residency m_residency;
-    std::vector<std::uint32_t> m_slot;      ///< by block
-    std::vector<std::uint32_t> m_loading;   ///< by block: the run that loads it
-    std::vector<std::uint16_t> m_active;    ///< by block: sequences of the decode set that read it
+    std::vector<std::uint32_t> m_slot;     ///< by block
+    std::vector<std::uint32_t> m_loading;  ///< by block: the run that loads it
+    std::vector<std::uint16_t> m_active;   ///< by block: sequences of the decode set that read it
     std::uint64_t m_active_blocks = 0;
     std::vector<Run> m_runs;
     std::vector<std::uint32_t> m_free_runs;
-    std::vector<BlockIndex> m_to_store;     ///< computed in this step
-    std::vector<BlockIndex> m_to_evict;     ///< leaving, their stores not yet submitted
-    std::uint64_t m_leaving = 0;            ///< blocks that leave HBM once stored
+    std::vector<BlockIndex> m_to_store;  ///< computed in this step
+    std::vector<BlockIndex> m_to_evict;  ///< leaving, their stores not yet submitted
+    std::uint64_t m_leaving = 0;         ///< blocks that leave HBM once stored
     std::vector<BlockIndex> m_discards;
-    Holding* m_waiter = nullptr;            ///< the one holding that waits for frames
-    std::uint64_t m_promised = 0;           ///< free frames that it has been given
-    std::uint64_t m_waiting_frames = 0;     ///< of holdings that are not active
+    Holding* m_waiter = nullptr;         ///< the one holding that waits for frames
+    std::uint64_t m_promised = 0;        ///< free frames that it has been given
+    std::uint64_t m_waiting_frames = 0;  ///< of holdings that are not active
     bool m_closed = false;
     PlacementCounts m_counts;
 };

@@ -12,16 +12,16 @@
 namespace kvplane::control {
 
 struct ReplayConfig {
-    std::uint64_t frames = 0;                 ///< HBM budget, blocks
-    std::uint64_t tier_blocks = UINT64_MAX;   ///< tier capacity, blocks
+    std::uint64_t frames = 0;                ///< HBM budget, blocks
+    std::uint64_t tier_blocks = UINT64_MAX;  ///< tier capacity, blocks
     Demotion demotion = Demotion::kOnEvict;
 };
 
 struct ReplayResult {
-    bool feasible = true;        ///< every read set fits in the budget; else nothing was replayed
+    bool feasible = true;  ///< every read set fits in the budget; else nothing was replayed
     std::uint64_t largest_read_set = 0;
     std::uint64_t block_refs = 0;
-    std::uint64_t hits = 0;      ///< found in HBM
+    std::uint64_t hits = 0;  ///< found in HBM
     block::LedgerCounts counts;
     std::uint64_t dead_writes = 0;
     double a_read = 0;

@@ -13,10 +13,10 @@ Ledger::Ledger(std::uint32_t blocks, OnBreach on_breach)
 void Ledger::breach(BlockIndex b, const char* what) {
     ++m_counts.violations;
     if (m_on_breach == OnBreach::kCount) return;
-    throw InvariantError(fmt::format("write-once: block {} {} (HBM copy {}, tier copy {}, "
-                                     "demoted in this life {}, lives so far {})",
-                                     b.value, what, has(b, kInHbm), has(b, kInTier),
-                                     has(b, kWritten), m_counts.lives));
+    throw InvariantError(fmt::format(
+        "write-once: block {} {} (HBM copy {}, tier copy {}, "
+        "demoted in this life {}, lives so far {})",
+        b.value, what, has(b, kInHbm), has(b, kInTier), has(b, kWritten), m_counts.lives));
 }
 
 void Ledger::produced(BlockIndex b) {

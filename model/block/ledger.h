@@ -21,14 +21,14 @@ enum class OnBreach {
 struct LedgerCounts {
     std::uint64_t promotions = 0;
     std::uint64_t demotions = 0;
-    std::uint64_t clean_discards = 0;   ///< dropped from HBM while the tier had a copy
+    std::uint64_t clean_discards = 0;  ///< dropped from HBM while the tier had a copy
     std::uint64_t tier_evictions = 0;
     std::uint64_t unbacked_writes = 0;  ///< demoted again because the tier had dropped the copy
     std::uint64_t recomputed = 0;       ///< lives after a block's first
     std::uint64_t lives = 0;
-    std::uint64_t distinct = 0;         ///< blocks with identity that were produced
-    std::uint64_t anonymous = 0;        ///< blocks without identity that were read
-    std::uint64_t reads = 0;            ///< attention reads from HBM, one per block and step
+    std::uint64_t distinct = 0;   ///< blocks with identity that were produced
+    std::uint64_t anonymous = 0;  ///< blocks without identity that were read
+    std::uint64_t reads = 0;      ///< attention reads from HBM, one per block and step
     std::uint64_t violations = 0;
 };
 
@@ -70,9 +70,9 @@ private:
     enum Flag : std::uint8_t {
         kInHbm = 1,
         kInTier = 2,
-        kProduced = 4,   ///< at least once
-        kWritten = 8,    ///< demoted in this life
-        kUnread = 16,    ///< the last demotion's copy was not promoted yet
+        kProduced = 4,  ///< at least once
+        kWritten = 8,   ///< demoted in this life
+        kUnread = 16,   ///< the last demotion's copy was not promoted yet
     };
 
     [[nodiscard]] bool has(BlockIndex b, Flag flag) const { return (m_state[b.value] & flag) != 0; }
