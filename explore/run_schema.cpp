@@ -122,7 +122,7 @@ void validate(const RunConfig& config, const Settings& settings) {
     validate_block(config, settings);
     validate_workload(config, settings);
     validate_card(config, settings);
-    const driver::CopyEngineConfig& engine = config.driver.copy_engine;
+    const gpu::CopyEngineConfig& engine = config.driver.copy_engine;
     settings.require(engine.round_trip > engine.card_latency,
                      {"driver.copy_engine.round_trip", "driver.copy_engine.card_latency"},
                      fmt::format("driver.copy_engine.round_trip ({}) includes card_latency ({}) "
