@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "explore/file_path.h"
+#include "host_driver/control/config.h"
+#include "host_driver/driver/config.h"
+#include "host_driver/gpu/node.h"
+#include "host_driver/serving/config.h"
+#include "host_driver/workload/trace.h"
+#include "host_driver/workload/zipf_sessions.h"
+#include "model/block/block.h"
+#include "model/card/config.h"
+
+namespace kvplane::explore {
+
+enum class Fidelity { kBurst };
+enum class TierPlace { kCard };
+
+enum class Generator { kZipfSessions };
+/// Where the requests come from.
+struct WorkloadConfig {
+    Generator generator = Generator::kZipfSessions;
+    std::optional<FilePath> trace;  ///< where set, it replaces the generator
+    workload::TraceFormat format = workload::TraceFormat::kAuto;
+    workload::Backwards time_backwards = workload::Backwards::kError;
+    std::uint32_t buckets = workload::kBuckets;  ///< session buckets that are replayed
+    std::uint32_t bucket_offset = 0;             ///< the first of them
+    Time warm_up;                                ///< metrics start so long after the first arrival
+    workload::ZipfSessionsConfig zipf_sessions;
+    workload::AzureConfig azure;
+};
+
+/// The whole of one run, as the config file gives it.
+struct RunConfig {
+    std::uint64_t seed = 1;
+    Fidelity fidelity = Fidelity::kBurst;
+    block::Shape block;
+    WorkloadConfig workload;
+    gpu::NodeConfig node;
+    std::uint32_t tensor_parallel = 1;  ///< ranks, each with its own copy engine and link
+    serving::ServingConfig serving;
+    control::ControlConfig control;
+    driver::DriverConfig driver;
+    card::CardConfig card;
+    TierPlace tier = TierPlace::kCard;
+};
+
+}  // namespace kvplane::explore
