@@ -5,12 +5,15 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <sstream>
 #include <systemc>
 
 #include "explore/config.h"
 #include "explore/config_report.h"
+#include "explore/result.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
+#include "explore/trace.h"
 #include "model/common/errors.h"
 
 namespace {
@@ -48,6 +51,65 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
     command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+}
+
+struct TraceArguments {
+    std::string path;
+    std::string format = "auto";
+    std::string out;
+    std::vector<std::uint32_t> block_tokens;
+    bool json = false;
+
+    [[nodiscard]] kvplane::explore::TraceSource source() const {
+        return {.path = path, .format = kvplane::workload::parse_format(format)};
+    }
+};
+
+void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& exit_code) {
+    using namespace kvplane::explore;
+    CLI::App* command = app.add_subcommand("trace", "Look at traces, convert and generate them");
+    command->require_subcommand(1);
+    const auto add_source = [&](CLI::App& sub) {
+        sub.add_option("trace", trace.path, "Trace file")->required();
+        sub.add_option("--format", trace.format, "auto, mooncake, qwen, azure or kvplane [auto]");
+    };
+    CLI::App* info = command->add_subcommand("info", "What a trace holds");
+    add_source(*info);
+    info->add_option("--block-tokens", trace.block_tokens,
+                     "Count in blocks of so many tokens [the trace's own, and 16]");
+    info->add_flag("--json", trace.json, "Print one JSON object");
+    info->callback([&] {
+        exit_code = guarded([&] {
+            print_trace_info(trace.source(), trace.block_tokens, trace.json, std::cout);
+            return 0;
+        });
+    });
+    CLI::App* convert = command->add_subcommand("convert", "Write a trace in kvplane's own format");
+    add_source(*convert);
+    convert->add_option("--out", trace.out, "File to write")->required();
+    convert->callback([&] {
+        exit_code = guarded([&] {
+            std::ostringstream text;
+            convert_trace(trace.source(), text);
+            write_file(trace.out, text.str());
+            return 0;
+        });
+    });
+    CLI::App* generate =
+        command->add_subcommand("generate", "Write the workload that a config's generator draws");
+    add_config(*generate, options);
+    generate->add_option("--out", trace.out, "File to write")->required();
+    generate->callback([&] {
+        exit_code = guarded([&] {
+            const RunConfig run = load(options.config, options.sets).run;
+            std::ostringstream text;
+            kvplane::workload::GeneratorConfig generator;
+            generator.zipf_sessions = run.workload.zipf_sessions;
+            generate_trace(generator, run.seed, run.block.tokens, text);
+            write_file(trace.out, text.str());
+            return 0;
+        });
+    });
 }
 
 void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
@@ -107,6 +169,8 @@ int sc_main(int argc, char* argv[]) {
     RunOptions options;
     int exit_code = 0;
     add_run(app, options, exit_code);
+    TraceArguments trace;
+    add_trace(app, options, trace, exit_code);
     add_config_commands(app, options, exit_code);
     try {
         app.parse(argc, argv);

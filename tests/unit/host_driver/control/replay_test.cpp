@@ -15,7 +15,9 @@ constexpr std::uint32_t kA = 0;
 constexpr std::uint32_t kB = 1;
 constexpr std::uint32_t kC = 2;
 
-workload::Workload a_b_c_a() { return TinyWorkload().read({kA}).read({kB}).read({kC}).read({kA}).make(); }
+workload::Workload a_b_c_a() {
+    return TinyWorkload().read({kA}).read({kB}).read({kC}).read({kA}).make();
+}
 
 /// [R a1 a2] [R b1 b2] [R a1 a2]
 workload::Workload two_branches() {
@@ -35,8 +37,7 @@ TEST(ReplayTest, P1OnEvict) {
 }
 
 TEST(ReplayTest, P1WriteThrough) {
-    const ReplayResult r =
-        replay(a_b_c_a(), {.frames = 2, .demotion = Demotion::kWriteThrough});
+    const ReplayResult r = replay(a_b_c_a(), {.frames = 2, .demotion = Demotion::kWriteThrough});
     EXPECT_EQ(r.counts.promotions, 1U);
     EXPECT_EQ(r.counts.demotions, 3U);
     EXPECT_EQ(r.counts.clean_discards, 2U);
