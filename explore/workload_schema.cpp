@@ -37,7 +37,7 @@ void describe_zipf_sessions(Table& t, workload::ZipfSessionsConfig& c) {
     t.key("max_context", c.max_context, tokens,
           {kAssumed, "assumed; leaves the published setting uncut",
            "Longest prompt; a session that would pass it ends."});
-    t.key("requests_per_second", c.requests_per_second, between<double>(1e-6, 1e6, "requests/s"),
+    t.key("requests_per_second", c.requests_per_second, between<double>(1e-3, 1e6, "requests/s"),
           {kDerived, "half of the Mooncake conversation trace: 12,031 / 3,537 s / 2",
            "Mean arrival rate of all turns, Poisson."});
 }
@@ -78,8 +78,8 @@ void describe(Table& t, WorkloadConfig& c) {
           {kChosen, "all; 8 of 16 of the Mooncake conversation trace load the default node stably",
            "Session buckets of the workload that are replayed."});
     t.key("bucket_offset", c.bucket_offset,
-          between<std::uint32_t>(0, workload::kBuckets - 2, "buckets"),
-          {kChosen, "free choice", "The first bucket that is replayed."});
+          between<std::uint32_t>(0, workload::kBuckets - 1, "buckets"),
+          {kChosen, "free choice", "The first bucket that is replayed; after 15 comes 0."});
     t.key("warm_up", c.warm_up, between<Time>({0}, Time::from_s(1'000'000)),
           {kChosen, "free choice", "Requests that arrive earlier are served but not counted."});
     t.group("zipf_sessions", [&] { describe_zipf_sessions(t, c.zipf_sessions); });

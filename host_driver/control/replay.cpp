@@ -65,7 +65,10 @@ void Replayer::make_room(std::uint64_t frames) {
     while (m_residency.free_frames() < frames) {
         std::optional<BlockIndex> victim = m_residency.next_victim();
         if (!victim) throw InvariantError("replay: a feasible read set found no room");
-        if (m_residency.tier(*victim) == Residency::Tier::kAbsent) store(*victim);
+        if (m_residency.tier(*victim) == Residency::Tier::kAbsent) {
+            m_residency.begin_leave(*victim);
+            store(*victim);
+        }
         m_residency.evict(*victim);
     }
 }

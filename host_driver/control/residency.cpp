@@ -133,8 +133,9 @@ std::optional<BlockIndex> Residency::next_victim() {
 void Residency::evict(BlockIndex b) {
     if (!may_leave_hbm(b)) broken(b, "evicted while something holds it in HBM");
     --m_idle;
+    const bool written_back = at(b).leaving;
     leave_hbm(b);
-    m_ledger.left_hbm(b);
+    m_ledger.left_hbm(b, written_back);
 }
 
 void Residency::begin_store(BlockIndex b) {
