@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The `kvplane` command. Exit codes: 0 fine; 1 a run marked invalid or a tolerance missed; 2 the
 /// user's mistake; 3 a broken invariant of ours.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <sstream>
+#include <string>
 #include <systemc>
+#include <vector>
 
 #include "explore/config.h"
 #include "explore/config_report.h"
+#include "explore/nearest.h"
 #include "explore/result.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
@@ -155,6 +160,20 @@ void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
     });
 }
 
+/// What is wrong with a command line, in one line.
+std::string mistake_in(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    std::vector<std::string> names;
+    for (const CLI::App* below : command->get_subcommands({})) names.push_back(below->get_name());
+    const std::vector<std::string> unknown = app.remaining(true);
+    if (names.empty() || unknown.empty()) return error.what();
+    const std::string near = kvplane::explore::nearest(unknown.front(), names);
+    return fmt::format("there is no command '{}'; {}", unknown.front(),
+                       near.empty() ? "the commands are " + kvplane::explore::join(names)
+                                    : fmt::format("did you mean '{}'?", near));
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -175,7 +194,9 @@ int sc_main(int argc, char* argv[]) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kUserMistake;
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help
+        std::cerr << "kvplane: " << mistake_in(app, error) << " (see kvplane --help)\n";
+        return kUserMistake;
     }
     return exit_code;
 }
