@@ -30,6 +30,14 @@ constexpr std::array<Unit, 4> kRateUnits{
 constexpr std::array<Unit, 4> kFrequencyUnits{
     {{"Hz", 1}, {"kHz", 1'000}, {"MHz", 1'000'000}, {"GHz", 1'000'000'000}}};
 
+constexpr std::array<Unit, 3> kTransferUnits{
+    {{"T/s", 1}, {"MT/s", 1'000'000}, {"GT/s", 1'000'000'000}}};
+constexpr std::array<Unit, 4> kComputeUnits{{{"FLOP/s", 1},
+                                             {"GFLOP/s", 1'000'000'000},
+                                             {"TFLOP/s", 1'000'000'000'000},
+                                             {"PFLOP/s", 1'000'000'000'000'000}}};
+constexpr std::array<Unit, 2> kRatioUnits{{{"ppm", 1}, {"%", 10'000}}};
+
 constexpr std::uint64_t kLargest = INT64_MAX;
 
 std::string unit_list(std::span<const Unit> units) {
@@ -127,6 +135,17 @@ Time parse_time(std::string_view text) {
 Bytes parse_bytes(std::string_view text) { return {parse_quantity(text, kByteUnits)}; }
 Rate parse_rate(std::string_view text) { return {parse_quantity(text, kRateUnits)}; }
 Frequency parse_frequency(std::string_view text) { return {parse_quantity(text, kFrequencyUnits)}; }
+TransferRate parse_transfer_rate(std::string_view text) {
+    return {parse_quantity(text, kTransferUnits)};
+}
+ComputeRate parse_compute_rate(std::string_view text) {
+    return {parse_quantity(text, kComputeUnits)};
+}
+Ratio parse_ratio(std::string_view text) {
+    const std::uint64_t ppm = parse_quantity(text, kRatioUnits);
+    if (ppm > UINT32_MAX) reject(text, "is too large");
+    return {static_cast<std::uint32_t>(ppm)};
+}
 
 std::string to_string(Time value) {
     if (value.ps < 0) return "-" + to_string(Time{-value.ps});
@@ -136,5 +155,12 @@ std::string to_string(Time value) {
 std::string to_string(Bytes value) { return print_quantity(value.count, kByteUnits); }
 std::string to_string(Rate value) { return print_quantity(value.bytes_per_second, kRateUnits); }
 std::string to_string(Frequency value) { return print_quantity(value.hz, kFrequencyUnits); }
+std::string to_string(TransferRate value) {
+    return print_quantity(value.per_second, kTransferUnits);
+}
+std::string to_string(ComputeRate value) {
+    return print_quantity(value.flop_per_second, kComputeUnits);
+}
+std::string to_string(Ratio value) { return print_quantity(value.ppm, kRatioUnits); }
 
 }  // namespace kvplane

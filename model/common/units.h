@@ -76,6 +76,24 @@ struct Frequency {
     }
 };
 
+/// Transfers per second on each lane or data pin: 32 GT/s, 5600 MT/s.
+struct TransferRate {
+    std::uint64_t per_second = 0;
+    constexpr auto operator<=>(const TransferRate&) const = default;
+};
+
+/// Floating-point operations per second.
+struct ComputeRate {
+    std::uint64_t flop_per_second = 0;
+    constexpr auto operator<=>(const ComputeRate&) const = default;
+};
+
+/// A share in parts per million: 91 % is 910,000.
+struct Ratio {
+    std::uint32_t ppm = 0;
+    constexpr auto operator<=>(const Ratio&) const = default;
+};
+
 /// A device physical address of the card: an offset into its memory, in bytes.
 struct Dpa {
     std::uint64_t value = 0;
@@ -107,11 +125,20 @@ inline constexpr Bytes kLine{64};
 [[nodiscard]] Rate parse_rate(std::string_view text);
 /// Parses "1 GHz" (units: Hz, kHz, MHz, GHz).
 [[nodiscard]] Frequency parse_frequency(std::string_view text);
+/// Parses "32 GT/s" (units: MT/s, GT/s).
+[[nodiscard]] TransferRate parse_transfer_rate(std::string_view text);
+/// Parses "4.35 PFLOP/s" (units: GFLOP/s, TFLOP/s, PFLOP/s).
+[[nodiscard]] ComputeRate parse_compute_rate(std::string_view text);
+/// Parses "91 %".
+[[nodiscard]] Ratio parse_ratio(std::string_view text);
 
 /// The shortest exact form with a unit, such as "3.24 us"; parsing it gives the value back.
 [[nodiscard]] std::string to_string(Time value);
 [[nodiscard]] std::string to_string(Bytes value);
 [[nodiscard]] std::string to_string(Rate value);
 [[nodiscard]] std::string to_string(Frequency value);
+[[nodiscard]] std::string to_string(TransferRate value);
+[[nodiscard]] std::string to_string(ComputeRate value);
+[[nodiscard]] std::string to_string(Ratio value);
 
 }  // namespace kvplane
