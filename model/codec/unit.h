@@ -16,8 +16,13 @@ struct UnitConfig {
     std::uint32_t lanes = 8;
     DecodeAt decode_at = DecodeAt::kCard;
     Frequency clock{1'000'000'000};
-    Bytes bytes_per_cycle{64};            ///< of one lane, raw
-    Time fill = Time::from_ns(4);         ///< first byte in to first byte out, raw (assumed)
+    Bytes bytes_per_cycle{64};     ///< of one lane, raw
+    Time fill = Time::from_ns(4);  ///< first byte in to first byte out, raw (assumed)
 };
+
+/// Raw bytes per second of all lanes, both directions together.
+[[nodiscard]] constexpr Rate lanes_rate(const UnitConfig& config) {
+    return {config.clock.hz * config.bytes_per_cycle.count * config.lanes};
+}
 
 }  // namespace kvplane::codec

@@ -22,7 +22,6 @@ struct EngineConfig {
     Time host_memory = Time::from_ns(100);       ///< a DMA read at the host's or GPU's memory (assumed)
     Time check = Time::from_ns(16);              ///< a descriptor's checks (assumed)
     Time schedule = Time::from_ns(4);            ///< a scheduling decision (assumed)
-    Time commit = Time::from_ns(4);              ///< an index entry's commit (assumed)
     std::uint32_t in_flight = 32;                ///< jobs of one direction that the scheduler sees
     Bytes staging = Bytes::from_kib(512);        ///< data on the way between DRAM and wire
     std::uint32_t read_outstanding = 128;        ///< DMA reads in flight

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Where every block of a run is, what holds it there, and which one goes next. Shared by the timed
+/// host (moves take time: begin, then end) and the untimed replay (both at once). Keeps the chain
+/// rule: no block leaves a place before the blocks that continue it there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host_driver/control/lru_order.h"
+#include "host_driver/workload/request.h"
+#include "model/block/ledger.h"
+
+namespace kvplane::control {
+
+using block::BlockIndex;
+
+class Residency {
+public:
+    /// HBM has `frames` frames; the tier holds `tier_blocks` blocks. `blocks` and `ledger` must
+    /// outlive this.
+    Residency(std::span<const workload::BlockEntry> blocks, std::uint64_t frames,
+              std::uint64_t tier_blocks, block::Ledger& ledger);
+
+    enum class Hbm : std::uint8_t { kAbsent, kExpected, kResident };
+    enum class Tier : std::uint8_t { kAbsent, kStoring, kStored };
+
+    [[nodiscard]] Hbm hbm(BlockIndex b) const { return m_states[b.value].hbm; }
+    [[nodiscard]] Tier tier(BlockIndex b) const { return m_states[b.value].tier; }
+    [[nodiscard]] std::uint32_t pins(BlockIndex b) const { return m_states[b.value].pins; }
+
+    // --- HBM -----------------------------------------------------------------------------------
+    [[nodiscard]] std::uint64_t free_frames() const { return m_frames - m_used; }
+    [[nodiscard]] std::uint64_t used_frames() const { return m_used; }
+    /// Resident blocks that nothing holds: free_frames() after evicting them all.
+    [[nodiscard]] std::uint64_t idle_blocks() const { return m_idle; }
+    /// Blocks that are pinned and resident.
+    [[nodiscard]] std::uint64_t pinned_resident() const { return m_pinned_resident; }
+
+    /// `count` frames for blocks without identity; there must be as many free.
+    void take_anonymous(std::uint64_t count);
+    void release_anonymous(std::uint64_t count);
+
+    /// Holds `b` where it is or will be. Pins nest.
+    void pin(BlockIndex b);
+    void unpin(BlockIndex b);
+    /// `b` is now the most recently used block, in HBM and in the tier.
+    void touch(BlockIndex b);
+
+    /// Takes a free frame for `b`, which is absent.
+    void expect(BlockIndex b);
+    /// The expected payload will not come: frees its frame.
+    void give_up(BlockIndex b);
+    /// An expected payload was computed, or came from the tier.
+    void computed(BlockIndex b);
+    void loaded(BlockIndex b);
+
+    /// The block to evict next: the first in order of use that is resident, unpinned and without a
+    /// child in HBM; nothing where there is none. Evict it, or begin_store() it, before asking
+    /// again.
+    [[nodiscard]] std::optional<BlockIndex> next_victim();
+    void evict(BlockIndex b);
+
+    // --- Tier ----------------------------------------------------------------------------------
+    [[nodiscard]] std::uint64_t tier_used() const { return m_tier_used; }
+    [[nodiscard]] bool tier_full() const { return m_tier_used == m_tier_blocks; }
+
+    /// A copy of resident `b` is on its way to the tier, which is not full. Pins `b`.
+    void begin_store(BlockIndex b);
+    void end_store(BlockIndex b);
+    /// The tier refused the copy.
+    void abandon_store(BlockIndex b);
+    /// A load reads the tier's copy of `b`: it stays until end_read.
+    void begin_read(BlockIndex b);
+    void end_read(BlockIndex b);
+    /// The tier copy to drop next; nothing where all are in use. Drop it before asking again.
+    [[nodiscard]] std::optional<BlockIndex> next_tier_victim();
+    void drop_tier_copy(BlockIndex b);
+
+    /// Checks the counts against the states, block by block; throws InvariantError.
+    void audit() const;
+
+private:
+    struct State {
+        std::uint32_t pins = 0;
+        std::uint32_t hbm_children = 0;   ///< expected or resident
+        std::uint32_t tier_children = 0;  ///< storing or stored
+        std::uint16_t readers = 0;
+        Hbm hbm = Hbm::kAbsent;
+        Tier tier = Tier::kAbsent;
+    };
+
+    [[nodiscard]] State& at(BlockIndex b) { return m_states[b.value]; }
+    [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
+    [[nodiscard]] bool may_leave_tier(BlockIndex b) const;
+    void enter_hbm(BlockIndex b);
+    void leave_hbm(BlockIndex b);
+    void leave_tier(BlockIndex b);
+    void arrive(BlockIndex b);
+
+    std::span<const workload::BlockEntry> m_blocks;
+    std::vector<State> m_states;
+    std::uint64_t m_frames;
+    std::uint64_t m_tier_blocks;
+    std::uint64_t m_used = 0;
+    std::uint64_t m_idle = 0;
+    std::uint64_t m_pinned_resident = 0;
+    std::uint64_t m_tier_used = 0;
+    block::Ledger& m_ledger;
+    LruOrder m_hbm_order;
+    LruOrder m_tier_order;
+};
+
+}  // namespace kvplane::control

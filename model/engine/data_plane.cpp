@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/engine/data_plane.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/common/errors.h"
+
+namespace kvplane::engine {
+namespace {
+
+/// The largest run of descriptors that one fetch reads: a DMA read of 512 B.
+constexpr std::uint32_t kFetchBatch = 8;
+
+bool is_move(Opcode opcode) {
+    return opcode == Opcode::kPromote || opcode == Opcode::kPrefetch || opcode == Opcode::kDemote;
+}
+
+}  // namespace
+
+DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config,
+                     index::ResidentIndex& index)
+    : sc_module(name),
+      m_config(config),
+      m_link(config.movers.link),
+      m_dram(config.movers.dram),
+      m_tier(config.tier_capacity, config.block, index, *this),
+      m_registers(config.queues, config.tier_capacity, *this),
+      m_movers(make_movers(config.movers, *this)),
+      m_events("events"),
+      m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
+      m_fetch_started(config.queues) {
+    index.bind(*this);
+    m_buffer.resize(config.payload_bytes ? config.block.count : 0);
+    SC_HAS_PROCESS(DataPlane);
+    SC_METHOD(run);
+    sensitive << m_events.event();
+    dont_initialize();
+}
+
+void DataPlane::run() {
+    Event event;
+    while (m_events.pop_due(event)) handle(event);
+}
+
+void DataPlane::handle(const Event& event) {
+    switch (event.step) {
+        case Step::kFetched: fetched(event.subject); break;
+        case Step::kAdmit: admit(event.subject); break;
+        case Step::kReady: ready(event.subject); break;
+        case Step::kMovers:
+            m_movers_armed = Time::never();
+            m_movers.advance(now());
+            arm_movers();
+            break;
+        case Step::kCommit: commit(event.subject); break;
+        case Step::kComplete: complete(event.subject); break;
+        case Step::kHost: close_host_window(); break;
+    }
+}
+
+void DataPlane::submission_tail(std::uint32_t queue, std::uint32_t tail) {
+    m_queues[queue].submission_tail(m_registers.queue(queue), tail, now());
+    try_fetch(queue);
+}
+
+void DataPlane::completion_head(std::uint32_t queue, std::uint32_t head) {
+    m_queues[queue].completion_head(head);
+    try_fetch(queue);
+}
+
+void DataPlane::try_fetch(std::uint32_t queue) {
+    const management::QueueSetup& setup = m_registers.queue(queue);
+    const std::uint32_t fetchable = m_queues[queue].fetchable(setup);
+    if (fetchable == 0) return;
+    const std::uint32_t count =
+        m_queues[queue].begin_fetch(setup, std::min(fetchable, kFetchBatch));
+    m_fetch_started[queue] = now();
+    m_events.schedule(now() + dma_round_trip(m_config.movers) +
+                          m_link.serialisation(m_link.read_tlp_bytes(
+                              Bytes{sizeof(Intent)} * count)),
+                      {Step::kFetched, queue});
+}
+
+void DataPlane::fetched(std::uint32_t queue) {
+    m_queues[queue].end_fetch(m_registers.queue(queue), *dma.operator->(), m_fetched);
+    for (const IntentQueue::Fetched& fetched : m_fetched) {
+        const std::uint32_t id = take_job();
+        MoveJob& job = m_jobs[id];
+        job.intent = fetched.intent;
+        job.queue = static_cast<std::uint16_t>(queue);
+        job.arrived = fetched.arrived;
+        job.fetch_started = m_fetch_started[queue];
+        job.status = check(job.intent);
+        ++m_counters.intents;
+        m_check_free_at = std::max(m_check_free_at, now()) + m_config.movers.engine.check;
+        Time admitted = m_check_free_at;
+        if (job.status == Status::kOk && job.has_list()) {
+            const Bytes list = Bytes{sizeof(GatherEntry)} * job.intent.count;
+            admitted += dma_round_trip(m_config.movers) +
+                        m_link.serialisation(m_link.read_tlp_bytes(list));
+        }
+        m_events.schedule(admitted, {Step::kAdmit, id});
+    }
+    try_fetch(queue);
+}
+
+Status DataPlane::check(const Intent& intent) const {
+    const auto opcode = static_cast<Opcode>(intent.opcode);
+    const bool sound = intent.crc == intent_crc(intent) &&
+                       intent.format_version == kFormatVersion && intent.count != 0 &&
+                       ((intent.flags & kGatherList) != 0 || intent.count == 1) &&
+                       (is_move(opcode) || opcode == Opcode::kDiscard);
+    if (!sound) return Status::kMalformed;
+    if (intent.boot_generation != m_registers.boot_generation()) return Status::kMissing;
+    if (is_move(opcode) && intent.length_4k * kGranule.count != m_config.block.count) {
+        return Status::kMalformed;
+    }
+    return Status::kOk;
+}
+
+void DataPlane::admit(std::uint32_t id) {
+    MoveJob& job = m_jobs[id];
+    job.admitted = now();
+    if (job.status == Status::kOk && !read_blocks(job)) job.status = Status::kMalformed;
+    if (job.status != Status::kOk) {
+        complete_at(id, now());
+        return;
+    }
+    switch (job.opcode()) {
+        case Opcode::kPromote:
+        case Opcode::kPrefetch: admit_promotion(id); return;
+        case Opcode::kDemote: admit_demotion(id); return;
+        case Opcode::kDiscard: discard(id); return;
+    }
+    throw InvariantError(fmt::format("opcode {} passed the checks", job.intent.opcode));
+}
+
+bool DataPlane::read_blocks(MoveJob& job) {
+    m_list.resize(job.intent.count);
+    if (job.has_list()) {
+        dma->read_host({job.low_target()}, {reinterpret_cast<std::uint8_t*>(m_list.data()),
+                                            m_list.size() * sizeof(GatherEntry)});
+    } else {
+        const std::uint64_t slot = job.low_target();
+        if (slot > UINT32_MAX) return false;
+        m_list[0] = make_gather_entry({job.intent.key_high, job.intent.key_low},
+                                      static_cast<std::uint32_t>(slot), job.intent.length_4k);
+    }
+    job.blocks.resize(m_list.size());
+    for (std::size_t i = 0; i < m_list.size(); ++i) {
+        if (is_move(job.opcode()) && !m_registers.in_window(job.window(), m_list[i].slot)) {
+            return false;
+        }
+        job.blocks[i] = {.key = m_list[i].key(), .slot = m_list[i].slot};
+    }
+    return true;
+}
+
+void DataPlane::admit_promotion(std::uint32_t id) {
+    MoveJob& job = m_jobs[id];
+    const Time dram = m_dram.idle_latency() + m_dram.line_service();
+    Time first_record;
+    std::size_t found_blocks = 0;
+    for (MoveJob::Block& block : job.blocks) {
+        const Tier::Found found = m_tier.find(block.key, now());
+        ++m_counters.lookups;
+        if (!found.present) {
+            job.status = Status::kMissing;
+            break;
+        }
+        block.frame = found.frame;
+        // Behind its siblings' lookups a block waits as behind their transfers: queue_own.
+        block.lookup = found.lookup_done - (found_blocks == 0 ? now() : found.issued);
+        block.record = found.record_done - found.lookup_done;
+        block.dram = dram;
+        m_tier.begin_read(found.frame);
+        if (found_blocks++ == 0) first_record = found.record_done;
+    }
+    job.blocks.resize(found_blocks);
+    if (found_blocks == 0) {
+        complete_at(id, now());
+        return;
+    }
+    const Time scheduled = first_record + m_config.movers.engine.schedule;
+    MoveJob::Block& first = job.blocks.front();
+    first.dram = m_dram.access_line(scheduled, m_tier.frames().address(first.frame), dram_share()) -
+                 scheduled + m_dram.line_service();
+    m_events.schedule(scheduled + first.dram + m_config.movers.codec.fill, {Step::kReady, id});
+}
+
+void DataPlane::admit_demotion(std::uint32_t id) {
+    MoveJob& job = m_jobs[id];
+    Time last_lookup = now();
+    std::size_t accepted = 0;
+    for (MoveJob::Block& block : job.blocks) {
+        const Tier::Found found = m_tier.find(block.key, now());
+        ++m_counters.lookups;
+        last_lookup = found.record_done;
+        block.lookup = found.lookup_done - (accepted == 0 ? now() : found.issued);
+        block.record = found.record_done - found.lookup_done;
+        const std::optional<TierFrame> frame =
+            found.present ? std::nullopt : m_tier.reserve();
+        if (!frame) {
+            job.status = found.present ? Status::kRejected : Status::kClipped;
+            break;
+        }
+        block.frame = *frame;
+        ++accepted;
+    }
+    m_counters.tier_high_water = std::max(m_counters.tier_high_water, m_tier.frames().used());
+    job.blocks.resize(accepted);
+    if (accepted == 0) {
+        complete_at(id, last_lookup);
+        return;
+    }
+    const Time first_lookup = now() + job.blocks.front().lookup + job.blocks.front().record;
+    m_events.schedule(first_lookup + m_config.movers.engine.schedule +
+                          dma_round_trip(m_config.movers),
+                      {Step::kReady, id});
+}
+
+void DataPlane::discard(std::uint32_t id) {
+    MoveJob& job = m_jobs[id];
+    Time done = now();
+    std::size_t discarded = 0;
+    for (const MoveJob::Block& block : job.blocks) {
+        const Tier::Found found = m_tier.find(block.key, now());
+        ++m_counters.lookups;
+        if (!found.present) {
+            job.status = Status::kMissing;
+            break;
+        }
+        if (m_tier.discard(block.key, found.frame, found.record_done, done) ==
+            Tier::Discarded::kBusy) {
+            job.status = Status::kBusy;
+            break;
+        }
+        ++discarded;
+    }
+    m_counters.discarded_blocks += discarded;
+    job.blocks.resize(discarded);
+    complete_at(id, done);
+}
+
+void DataPlane::ready(std::uint32_t id) {
+    const MoveJob& job = m_jobs[id];
+    const bool demotion = job.opcode() == Opcode::kDemote;
+    m_movers.push(demotion ? kPull : kPush,
+                  {.id = id,
+                   .priority = job.intent.transfer_class,
+                   .deadline = Time::from_ns(static_cast<std::int64_t>(job.intent.deadline_ns)),
+                   .blocks = static_cast<std::uint32_t>(job.blocks.size()),
+                   .block_bytes = m_config.block},
+                  now());
+    arm_movers();
+}
+
+void DataPlane::arm_movers() {
+    const Time next = m_movers.next_end();
+    if (next >= m_movers_armed) return;
+    m_movers_armed = next;
+    m_events.schedule(next, {Step::kMovers, 0});
+}
+
+void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
+    if (mover == kBulkRead || mover == kBulkWrite) {
+        const auto direction = mover == kBulkRead ? BulkDirection::kRead : BulkDirection::kWrite;
+        const Bulk& bulk = m_bulk[mover - kBulkRead];
+        bulk.client->bulk_done(direction, id, bulk.start, end);
+        return;
+    }
+    const Time arrived = mover == kPush ? end + m_config.movers.flight + fence() : end;
+    m_events.schedule(arrived, {Step::kCommit, id});
+}
+
+void DataPlane::commit(std::uint32_t id) {
+    MoveJob& job = m_jobs[id];
+    Time committed = now() + m_tier.commit_time();
+    for (const MoveJob::Block& block : job.blocks) {
+        if (job.opcode() == Opcode::kDemote) {
+            committed = std::max(committed, m_tier.commit(block.key, block.frame, now()));
+        } else {
+            m_tier.end_read(block.frame, now());
+        }
+    }
+    complete_at(id, committed);
+}
+
+void DataPlane::complete_at(std::uint32_t id, Time committed) {
+    m_events.schedule(committed + completion_flight(), {Step::kComplete, id});
+}
+
+void DataPlane::complete(std::uint32_t id) {
+    MoveJob& job = m_jobs[id];
+    m_queues[job.queue].post(m_registers.queue(job.queue), *dma.operator->(),
+                             {.id = job.intent.id,
+                              .status = static_cast<std::uint8_t>(job.status),
+                              .queue = job.queue,
+                              .argument = job.blocks.size()});
+    const std::uint32_t queue = job.queue;
+    job.blocks.clear();
+    m_free_jobs.push_back(id);
+    try_fetch(queue);
+}
+
+void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
+                              Time start, Time end) {
+    if (mover == kBulkRead || mover == kBulkWrite) {
+        m_bulk[mover - kBulkRead].start = start;
+        return;
+    }
+    MoveJob& job = m_jobs[id];
+    if (block == 0) job.first_start = start;
+    const bool demotion = mover == kPull;
+    move_payload(job, job.blocks[block], demotion);
+    (demotion ? m_counters.demoted_blocks : m_counters.promoted_blocks) += 1;
+    (demotion ? m_counters.written_to_tier : m_counters.read_from_tier) += m_config.block;
+    if (m_observer == nullptr) return;
+    const BlockMove move = describe(job, block, start, end);
+    if (demotion) {
+        m_observer->block_demoted(move);
+    } else {
+        m_observer->block_promoted(move);
+    }
+}
+
+BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time start,
+                              Time end) const {
+    const MoveJob::Block& moved = job.blocks[block];
+    const bool demotion = job.opcode() == Opcode::kDemote;
+    BlockMove move{.queue = job.queue,
+                   .intent = job.intent.id,
+                   .block = block,
+                   .bytes = m_config.block,
+                   .arrived = job.arrived,
+                   .stages = {}};
+    StageTimes& stages = move.stages;
+    const Time pipeline = demotion ? dma_round_trip(m_config.movers) : Time{};
+    stages[Stage::kFetch] = job.admitted - job.fetch_started;
+    stages[Stage::kLookup] = moved.lookup;
+    stages[Stage::kRecord] = moved.record;
+    stages[Stage::kDram] = moved.dram;
+    stages[Stage::kDecode] = demotion ? Time{} : m_config.movers.codec.fill;
+    stages[Stage::kLink] = (end - start) + (demotion ? pipeline : m_config.movers.flight);
+    stages[Stage::kFence] = demotion ? Time{} : fence();
+    stages[Stage::kComplete] = m_tier.commit_time() + completion_flight();
+    Time waited = (start - job.admitted) - pipeline - stages[Stage::kLookup] -
+                  stages[Stage::kRecord] - stages[Stage::kDram] - stages[Stage::kDecode];
+    // Of stages that ran while siblings were on the wire, only what was left to wait for counts.
+    for (const Stage hidden : {Stage::kRecord, Stage::kLookup, Stage::kDram}) {
+        if (waited >= Time{}) break;
+        const Time cut = std::min(stages[hidden], Time{} - waited);
+        stages[hidden] -= cut;
+        waited += cut;
+    }
+    if (waited < Time{}) {
+        throw InvariantError(fmt::format("block {} of intent {} left {} ps before it was ready",
+                                         block, job.intent.id, -waited.ps));
+    }
+    stages[Stage::kQueueOwn] = std::min(waited, start - job.first_start);
+    stages[Stage::kQueueOther] =
+        waited - stages[Stage::kQueueOwn] + (job.fetch_started - job.arrived);
+    return move;
+}
+
+void DataPlane::move_payload(const MoveJob& job, const MoveJob::Block& block, bool demotion) {
+    const Dpa address = m_tier.frames().address(block.frame);
+    if (demotion) {
+        dma->read_window(job.window(), block.slot, m_config.block, m_buffer);
+        if (m_config.payload_bytes) m_store.write(address.value, m_buffer);
+    } else {
+        if (m_config.payload_bytes) m_store.read(address.value, m_buffer);
+        dma->write_window(job.window(), block.slot, m_config.block, m_buffer);
+    }
+}
+
+Time DataPlane::fence() const {
+    switch (m_config.movers.engine.fence) {
+        case Fence::kInBandFlag: return {};
+        case Fence::kReadFlush: return m_config.movers.engine.read_flush;
+        case Fence::kNone: return {};
+    }
+    throw InvariantError("unknown fence");
+}
+
+Time DataPlane::completion_flight() const {
+    return m_link.serialisation(
+               m_link.write_tlp_bytes(m_config.movers.engine.completion_entry)) +
+           m_config.movers.flight;
+}
+
+std::uint32_t DataPlane::take_job() {
+    if (m_free_jobs.empty()) {
+        m_jobs.emplace_back();
+        return static_cast<std::uint32_t>(m_jobs.size() - 1);
+    }
+    const std::uint32_t id = m_free_jobs.back();
+    m_free_jobs.pop_back();
+    return id;
+}
+
+}  // namespace kvplane::engine

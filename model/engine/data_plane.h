@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The card's data plane: intents in, moves, completions out. One promotion passes here in this
+/// order: doorbell, descriptor fetch, checks, gather list, index lookup and record (Tier), mover
+/// (FlowServers), link, fence, index commit, completion entry.
+#pragma once
+
+#include <systemc>
+#include <vector>
+
+#include "model/common/event_heap.h"
+#include "model/engine/bulk_mem_if.h"
+#include "model/engine/dma_if.h"
+#include "model/engine/intent_queue.h"
+#include "model/engine/move_job.h"
+#include "model/engine/move_observer.h"
+#include "model/engine/movers.h"
+#include "model/engine/tier.h"
+#include "model/management/queue_registers.h"
+#include "model/memory/sparse_store.h"
+
+namespace kvplane::engine {
+
+struct DataPlaneConfig {
+    MoversConfig movers;
+    Bytes tier_capacity;
+    Bytes block;                    ///< of every block of the run
+    bool payload_bytes = false;     ///< move real bytes
+    std::uint32_t queues = 2;       ///< queue pairs
+};
+
+struct DataPlaneCounters {
+    std::uint64_t intents = 0;
+    std::uint64_t lookups = 0;
+    std::uint64_t promoted_blocks = 0;
+    std::uint64_t demoted_blocks = 0;
+    std::uint64_t discarded_blocks = 0;
+    Bytes read_from_tier;   ///< payload that left the tier's DRAM
+    Bytes written_to_tier;  ///< payload that reached it
+    std::uint64_t tier_high_water = 0;  ///< blocks
+};
+
+class DataPlane final : public sc_core::sc_module,
+                        public management::DoorbellListener,
+                        public BulkMemIf,
+                        private index::RecordReader,
+                        private FlowClient {
+public:
+    DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config,
+              index::ResidentIndex& index);
+
+    /// The way to host memory and GPU windows.
+    sc_core::sc_port<DmaTargetIf> dma{"dma"};
+
+    /// Optional; set before the simulation starts.
+    void observe(MoveObserver& observer) { m_observer = &observer; }
+    [[nodiscard]] management::QueueRegisters& registers() { return m_registers; }
+
+    // Doorbells, at the time at which the card sees them.
+    void submission_tail(std::uint32_t queue, std::uint32_t tail) override;
+    void completion_head(std::uint32_t queue, std::uint32_t head) override;
+
+    // Copies by a host-side mover.
+    void open_bulk(BulkDirection direction, Rate cap, BulkClient& client) override;
+    void start_bulk(BulkDirection direction, std::uint32_t token, Bytes size) override;
+    void read_bytes(Dpa address, std::span<std::uint8_t> data) const override;
+    void write_bytes(Dpa address, std::span<const std::uint8_t> data) override;
+
+    /// One CXL.mem line by the host at `at`, which must not lie before earlier calls' times:
+    /// returns when the card's answer has left on the wire.
+    [[nodiscard]] Time host_line(Dpa address, bool write, Time at);
+
+    [[nodiscard]] const Tier& tier() const { return m_tier; }
+    [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }
+    [[nodiscard]] const FlowServers& movers() const { return m_movers; }
+
+private:
+    enum class Step : std::uint8_t { kFetched, kAdmit, kReady, kMovers, kCommit, kComplete, kHost };
+    struct Event {
+        Step step = Step::kMovers;
+        std::uint32_t subject = 0;  ///< queue or job
+    };
+
+    void run();
+    void handle(const Event& event);
+    void try_fetch(std::uint32_t queue);
+    void fetched(std::uint32_t queue);
+    [[nodiscard]] Status check(const Intent& intent) const;
+    void admit(std::uint32_t job);
+    [[nodiscard]] bool read_blocks(MoveJob& job);
+    void admit_promotion(std::uint32_t id);
+    void admit_demotion(std::uint32_t id);
+    void discard(std::uint32_t id);
+    void ready(std::uint32_t job);
+    void commit(std::uint32_t job);
+    void complete_at(std::uint32_t job, Time committed);
+    void complete(std::uint32_t job);
+    void arm_movers();
+    void close_host_window();
+
+    Time read_record_line(Time at, std::uint64_t line) override;
+    void block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block, Time start,
+                       Time end) override;
+    void job_drained(std::uint32_t mover, std::uint32_t id, Time end) override;
+    [[nodiscard]] BlockMove describe(const MoveJob& job, std::uint32_t block, Time start,
+                                     Time end) const;
+    void move_payload(const MoveJob& job, const MoveJob::Block& block, bool demotion);
+
+    [[nodiscard]] Ratio dram_share() const;
+    [[nodiscard]] Time fence() const;
+    [[nodiscard]] Time completion_flight() const;
+    [[nodiscard]] std::uint32_t take_job();
+
+    DataPlaneConfig m_config;
+    cxl::Link m_link;
+    memory::Dram m_dram;
+    Tier m_tier;
+    management::QueueRegisters m_registers;
+    FlowServers m_movers;
+    memory::SparseStore m_store;
+    EventHeap<Event> m_events;
+    MoveObserver* m_observer = nullptr;
+    std::vector<IntentQueue> m_queues;
+    std::vector<Time> m_fetch_started;  ///< by queue
+    std::vector<IntentQueue::Fetched> m_fetched;
+    std::vector<GatherEntry> m_list;
+    std::vector<std::uint8_t> m_buffer;
+    std::vector<MoveJob> m_jobs;
+    std::vector<std::uint32_t> m_free_jobs;
+    Time m_check_free_at;
+    Time m_movers_armed = Time::never();
+    struct Bulk {
+        BulkClient* client = nullptr;
+        Time start;
+    };
+    std::array<Bulk, 2> m_bulk{};
+    std::array<Time, 2> m_wire_free_at{};  ///< of single lines: towards the host, the card
+    std::array<std::uint64_t, kFlowResources> m_host_units{};  ///< in the open window
+    bool m_host_window_open = false;
+    DataPlaneCounters m_counters;
+};
+
+}  // namespace kvplane::engine

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the card's DMA reaches outside the card: host memory (rings, gather lists) and the windows
+/// of GPU memory. Calls happen at the time at which the data is there; the card has charged the
+/// way. Data arguments are empty in runs that carry sizes only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <systemc>
+
+#include "model/common/units.h"
+
+namespace kvplane::engine {
+
+class DmaTargetIf : public virtual sc_core::sc_interface {
+public:
+    /// Reads host memory.
+    virtual void read_host(Hpa address, std::span<std::uint8_t> data) = 0;
+    /// Writes host memory.
+    virtual void write_host(Hpa address, std::span<const std::uint8_t> data) = 0;
+    /// A block's payload arrives in `slot` of a window of GPU memory.
+    virtual void write_window(std::uint16_t window, std::uint32_t slot, Bytes size,
+                              std::span<const std::uint8_t> data) = 0;
+    /// A block's payload leaves `slot` of a window of GPU memory.
+    virtual void read_window(std::uint16_t window, std::uint32_t slot, Bytes size,
+                             std::span<std::uint8_t> data) = 0;
+};
+
+}  // namespace kvplane::engine

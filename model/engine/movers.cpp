@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/engine/movers.h"
+
+#include <algorithm>
+
+namespace kvplane::engine {
+namespace {
+
+constexpr std::uint64_t kWholeByte = std::uint64_t{1} << 32;
+
+std::uint64_t share(cxl::WireCost cost) { return flow_share(cost.wire, cost.payload); }
+
+/// `bytes` in flight for `latency` each.
+Rate little(Bytes bytes, Time latency) {
+    const Uint128 scaled = static_cast<Uint128>(bytes.count) * 1'000'000'000'000U;
+    const Uint128 rate = scaled / static_cast<std::uint64_t>(std::max<std::int64_t>(1, latency.ps));
+    return {static_cast<std::uint64_t>(std::min<Uint128>(rate, UINT64_MAX))};
+}
+
+/// DRAM work of a written byte beyond a read one, where both are mixed.
+std::uint64_t mixed_write_share(const memory::Dram& dram) {
+    return flow_share(static_cast<std::uint64_t>(dram.mixed_write_extra().ps),
+                      static_cast<std::uint64_t>(dram.line_service().ps));
+}
+
+FlowServerConfig push_config(const MoversConfig& config, const cxl::Link& link,
+                             const memory::Dram& dram) {
+    FlowServerConfig push;
+    push.share[kUplink] = share(link.dma_write());
+    push.share[kDram] = kWholeByte;
+    push.share[kLanes] = kWholeByte;
+    push.cap = little(config.engine.staging, dram.idle_latency() + config.codec.fill);
+    if (config.link.push_rate_limit) push.cap = std::min(push.cap, *config.link.push_rate_limit);
+    return push;
+}
+
+FlowServerConfig pull_config(const MoversConfig& config, const cxl::Link& link,
+                             const memory::Dram& dram) {
+    FlowServerConfig pull;
+    pull.share[kDownlink] = share(link.dma_read_data());
+    pull.share[kDram] = kWholeByte;
+    pull.share[kLanes] = kWholeByte;
+    pull.overhead[kUplink] = share(link.dma_read_request(config.engine.read_size));
+    pull.mixed_with = 1U << kPush | 1U << kBulkRead;
+    pull.mixed_share[kDram] = mixed_write_share(dram);
+    const Bytes outstanding = config.engine.read_size * config.engine.read_outstanding;
+    pull.cap = little(std::min(outstanding, config.engine.staging), dma_round_trip(config));
+    return pull;
+}
+
+FlowServerConfig bulk_read_config(const MoversConfig& config, const cxl::Link& link) {
+    FlowServerConfig read;
+    read.share[kUplink] = share(link.mem_read_data());
+    read.share[kDram] = kWholeByte;
+    read.overhead[kDownlink] = share(link.mem_read_request());
+    if (config.link.pull_rate_limit) read.cap = *config.link.pull_rate_limit;
+    return read;
+}
+
+FlowServerConfig bulk_write_config(const cxl::Link& link, const memory::Dram& dram) {
+    FlowServerConfig write;
+    write.share[kDownlink] = share(link.mem_write_data());
+    write.share[kDram] = kWholeByte;
+    write.overhead[kUplink] = share(link.mem_write_response());
+    write.mixed_with = 1U << kPush | 1U << kBulkRead;
+    write.mixed_share[kDram] = mixed_write_share(dram);
+    return write;
+}
+
+}  // namespace
+
+FlowServers make_movers(const MoversConfig& config, FlowClient& client) {
+    const cxl::Link link(config.link);
+    const memory::Dram dram(config.dram);
+    const std::uint64_t wire = link.wire_rate().bytes_per_second;
+    return FlowServers({wire, wire, dram.bandwidth().bytes_per_second,
+                        codec::lanes_rate(config.codec).bytes_per_second},
+                       {push_config(config, link, dram), pull_config(config, link, dram),
+                        bulk_read_config(config, link), bulk_write_config(link, dram)},
+                       client);
+}
+
+}  // namespace kvplane::engine

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/engine/tier.h"
+
+#include <fmt/format.h>
+
+#include "model/common/errors.h"
+
+namespace kvplane::engine {
+
+Tier::Tier(Bytes capacity, Bytes block, index::ResidentIndex& index, index::RecordReader& records)
+    : m_frames(capacity, block), m_index(index), m_reader(records), m_block(block) {}
+
+index::HotRecord& Tier::record(TierFrame frame) {
+    const std::uint32_t number = m_frames.number(frame);
+    if (number >= m_records.size()) {
+        m_records.resize(number + 1);
+        m_entries.resize(number + 1);
+    }
+    return m_records[number];
+}
+
+Tier::Found Tier::find(const block::BlockKey& key, Time at) {
+    index::LookupResult result = m_index.lookup(key, at);
+    const Time issued = result.issued;
+    while (result.entry) {
+        const TierFrame frame{static_cast<std::uint32_t>(result.entry->frame)};
+        const Time read = m_reader.read_record_line(result.done, m_frames.number(frame));
+        if (record(frame).key == key) return {true, frame, issued, result.done, read};
+        result = m_index.lookup_behind(key, read);
+    }
+    return {.issued = issued, .lookup_done = result.done, .record_done = result.done};
+}
+
+Time Tier::commit(const block::BlockKey& key, TierFrame frame, Time at) {
+    index::HotRecord& hot = record(frame);
+    hot = {.key = key, .extent_count = 1, .size = m_block.count};
+    hot.extents[0] = frame.granule;
+    index::Entry& entry = m_entries[m_frames.number(frame)];
+    entry = {};
+    entry.frame = frame.granule;
+    entry.size = 255;
+    entry.state = static_cast<std::uint64_t>(index::EntryState::kResident) & 7U;
+    return m_index.insert(key, entry, at);
+}
+
+void Tier::begin_read(TierFrame frame) { ++record(frame).references; }
+
+void Tier::end_read(TierFrame frame, Time at) {
+    index::HotRecord& hot = record(frame);
+    if (hot.references == 0) {
+        throw InvariantError(fmt::format("tier frame {} released twice", frame.granule));
+    }
+    --hot.references;
+    index::Entry& entry = m_entries[m_frames.number(frame)];
+    entry.version = (entry.version + 1U) & 0xFFU;
+    m_index.update(hot.key, entry, at);
+}
+
+Tier::Discarded Tier::discard(const block::BlockKey& key, TierFrame frame, Time at, Time& done) {
+    index::HotRecord& hot = record(frame);
+    if (hot.references != 0) return Discarded::kBusy;
+    done = m_index.erase(key, at);
+    hot = {};
+    m_frames.free(frame);
+    return Discarded::kDone;
+}
+
+}  // namespace kvplane::engine

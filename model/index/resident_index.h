@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The card's index: which blocks are in the tier, and in which frame. The interface behind which
+/// the SRAM-timed TLM form and the RTL engine are the same to the card.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/block/key.h"
+#include "model/common/units.h"
+#include "model/index/entry.h"
+
+namespace kvplane::index {
+
+/// Reads records from the card's DRAM, where a key that is not in SRAM may be.
+class RecordReader {
+public:
+    virtual ~RecordReader() = default;
+    /// Reads one 64 B line at `at`; returns when its data is there.
+    virtual Time read_record_line(Time at, std::uint64_t line) = 0;
+};
+
+struct LookupResult {
+    std::optional<Entry> entry;  ///< nothing: the block is not in the tier
+    Time issued;                 ///< when the request left the index's queue
+    Time done;                   ///< when the answer leaves the index
+};
+
+/// Operations are submitted in order of time and answered in that order.
+///
+/// SRAM holds 64-bit folds of keys, so that an entry found there is a candidate until the record's
+/// full key confirms it. Of two blocks with one fold the second lives in the DRAM-resident part:
+/// after a record with another key, ask lookup_behind().
+class ResidentIndex {
+public:
+    virtual ~ResidentIndex() = default;
+
+    /// Gives the index its way to DRAM; once, before the first operation.
+    virtual void bind(RecordReader& records) = 0;
+
+    /// Looks `key` up at `at`.
+    [[nodiscard]] virtual LookupResult lookup(const block::BlockKey& key, Time at) = 0;
+    /// Looks `key` up in the DRAM-resident part alone.
+    [[nodiscard]] virtual LookupResult lookup_behind(const block::BlockKey& key, Time at) = 0;
+    /// Adds `key`, which must not be there. Returns when the entry is committed.
+    virtual Time insert(const block::BlockKey& key, const Entry& entry, Time at) = 0;
+    /// Replaces the entry of `key`, which must be there. Returns when that is committed.
+    virtual Time update(const block::BlockKey& key, const Entry& entry, Time at) = 0;
+    /// Removes `key`, which must be there. Returns when that is committed.
+    virtual Time erase(const block::BlockKey& key, Time at) = 0;
+
+    /// From submission to commit of an insert, update or erase without waiting.
+    [[nodiscard]] virtual Time commit_time() const = 0;
+    /// Blocks in SRAM, and in the DRAM-resident part.
+    [[nodiscard]] virtual std::uint64_t sram_entries() const = 0;
+    [[nodiscard]] virtual std::uint64_t overflow_entries() const = 0;
+};
+
+}  // namespace kvplane::index
