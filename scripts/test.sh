@@ -31,8 +31,11 @@ check format scripts/check_format
 ctest_arguments=(--no-tests=error --output-on-failure -j2)
 if $full; then
     check tidy scripts/check_tidy
-    check "build asan" build asan
-    check "ctest asan" ctest --test-dir build/asan "${ctest_arguments[@]}" -LE '^full$'
+    if phase "build asan" build asan; then
+        check "ctest asan" ctest --test-dir build/asan "${ctest_arguments[@]}" -LE '^full$'
+    else
+        failed+=("build asan")
+    fi
 else
     ctest_arguments+=(-LE '^full$')
 fi

@@ -158,7 +158,10 @@ void Replayer::free_frames(std::uint64_t wanted) {
     while (m_residency.free_frames() < wanted) {
         const std::optional<BlockIndex> victim = m_residency.next_victim();
         if (!victim) throw InvariantError("replay: a feasible read set found no room");
-        if (m_residency.tier(*victim) == Residency::Tier::kAbsent) store(*victim);
+        if (m_residency.tier(*victim) == Residency::Tier::kAbsent) {
+            m_residency.begin_leave(*victim);
+            store(*victim);
+        }
         m_residency.evict(*victim);
     }
 }

@@ -76,7 +76,7 @@ void Residency::touch(BlockIndex b, std::uint32_t next_read) {
 /// Tells the policy where a block has become eligible, or is no longer.
 void Residency::offer(BlockIndex b) {
     State& state = at(b);
-    const bool eligible = may_leave_hbm(b);
+    const bool eligible = may_leave_hbm(b) && !state.leaving;
     if (eligible == state.offered) return;
     state.offered = eligible;
     m_policy->set_eligible(b, eligible);
@@ -91,13 +91,16 @@ void Residency::offer_tier_copy(BlockIndex b) {
     m_tier_policy->set_eligible(b, eligible);
 }
 
-void Residency::enter_hbm(BlockIndex b) {
-    const BlockIndex parent = m_blocks[b.value].parent;
-    if (parent != block::kNoBlock) {
-        ++at(parent).hbm_children;
-        offer(parent);
-    }
-    m_policy->on_insert(b, m_moment);
+void Residency::add_hbm_child(BlockIndex parent) {
+    if (parent == block::kNoBlock) return;
+    ++at(parent).hbm_children;
+    offer(parent);
+}
+
+void Residency::remove_hbm_child(BlockIndex parent) {
+    if (parent == block::kNoBlock) return;
+    --at(parent).hbm_children;
+    offer(parent);
 }
 
 void Residency::leave_hbm(BlockIndex b) {
@@ -106,10 +109,22 @@ void Residency::leave_hbm(BlockIndex b) {
     state.offered = false;
     --m_used;
     m_policy->on_remove(b);
-    const BlockIndex parent = m_blocks[b.value].parent;
-    if (parent == block::kNoBlock) return;
-    --at(parent).hbm_children;
-    offer(parent);
+    if (!state.leaving) remove_hbm_child(m_blocks[b.value].parent);
+    state.leaving = false;
+}
+
+void Residency::begin_leave(BlockIndex b) {
+    if (!may_leave_hbm(b) || at(b).leaving) broken(b, "leaves HBM while something holds it there");
+    at(b).leaving = true;
+    offer(b);
+    remove_hbm_child(m_blocks[b.value].parent);
+}
+
+void Residency::stay(BlockIndex b) {
+    if (!at(b).leaving) broken(b, "stays in HBM without having begun to leave");
+    at(b).leaving = false;
+    offer(b);
+    add_hbm_child(m_blocks[b.value].parent);
 }
 
 void Residency::expect(BlockIndex b) {
@@ -118,7 +133,8 @@ void Residency::expect(BlockIndex b) {
     take_anonymous(1);
     state.hbm = Hbm::kExpected;
     state.fresh = true;
-    enter_hbm(b);
+    add_hbm_child(m_blocks[b.value].parent);
+    m_policy->on_insert(b, m_moment);
 }
 
 void Residency::give_up(BlockIndex b) {
@@ -163,8 +179,8 @@ std::optional<BlockIndex> Residency::next_victim() {
 void Residency::evict(BlockIndex b) {
     if (!may_leave_hbm(b)) broken(b, "evicted while something holds it in HBM");
     --m_idle;
+    m_ledger.left_hbm(b, at(b).leaving);
     leave_hbm(b);
-    m_ledger.left_hbm(b);
 }
 
 void Residency::begin_store(BlockIndex b) {

@@ -74,6 +74,10 @@ public:
     /// asking again.
     [[nodiscard]] std::optional<BlockIndex> next_victim();
     void evict(BlockIndex b);
+    /// `b`, a victim, leaves as soon as its copy is in the tier: its parent may be asked for
+    /// meanwhile. Ends with evict(), or with stay() where `b` was wanted again.
+    void begin_leave(BlockIndex b);
+    void stay(BlockIndex b);
 
     // --- Tier ----------------------------------------------------------------------------------
     [[nodiscard]] std::uint64_t tier_used() const { return m_tier_used; }
@@ -110,12 +114,14 @@ private:
         bool fresh = false;         ///< came in and was not referenced since
         bool offered = false;       ///< the policy knows it as eligible
         bool tier_offered = false;  ///< the tier's policy knows its copy as eligible
+        bool leaving = false;       ///< no longer counted among its parent's hbm_children
     };
 
     [[nodiscard]] State& at(BlockIndex b) { return m_states[b.value]; }
     [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
     [[nodiscard]] bool may_leave_tier(BlockIndex b) const;
-    void enter_hbm(BlockIndex b);
+    void add_hbm_child(BlockIndex parent);
+    void remove_hbm_child(BlockIndex parent);
     void leave_hbm(BlockIndex b);
     void leave_tier(BlockIndex b);
     void arrive(BlockIndex b);

@@ -14,14 +14,25 @@ namespace kvplane::workload {
 
 using block::BlockIndex;
 
+/// No request: `Request::after` of one that waits for nothing.
+inline constexpr std::uint32_t kNoRequest = UINT32_MAX;
+
 /// One request. `first_ref` and `block_count` name its chain in Workload::refs.
+///
+/// Open loop (`after` is kNoRequest): it arrives at `arrival`. Closed loop: it arrives `pause`
+/// after requests[after] has completed, which only a run that serves requests can know; `arrival`
+/// is then an estimate (the generator says how), for views without service times and for replay in
+/// open loop. `after` always names an earlier request.
 struct Request {
     Time arrival;
     std::uint32_t input_tokens = 0;   ///< at least 1
     std::uint32_t output_tokens = 0;  ///< at least 1
     std::uint64_t first_ref = 0;
     std::uint32_t block_count = 0;  ///< ceil(input_tokens / tokens of a block)
-    std::uint32_t session = 0;      ///< requests of one session share a prefix; 0 where not known
+    std::uint32_t session = 0;      ///< from 1, requests of one share a prefix; 0 where not known
+    std::uint32_t tenant = 0;
+    std::uint32_t after = kNoRequest;
+    Time pause;
 };
 
 /// A distinct block of a workload.

@@ -13,10 +13,10 @@ Ledger::Ledger(std::uint32_t blocks, OnBreach on_breach)
 void Ledger::breach(BlockIndex b, const char* what) {
     ++m_counts.violations;
     if (m_on_breach == OnBreach::kCount) return;
-    throw InvariantError(fmt::format("write-once: block {} {} (HBM copy {}, tier copy {}, "
-                                     "demoted in this life {}, lives so far {})",
-                                     b.value, what, has(b, kInHbm), has(b, kInTier),
-                                     has(b, kWritten), m_counts.lives));
+    throw InvariantError(fmt::format(
+        "write-once: block {} {} (HBM copy {}, tier copy {}, "
+        "demoted in this life {}, lives so far {})",
+        b.value, what, has(b, kInHbm), has(b, kInTier), has(b, kWritten), m_counts.lives));
 }
 
 void Ledger::produced(BlockIndex b) {
@@ -52,9 +52,9 @@ void Ledger::promoted(BlockIndex b) {
     set(b, kInHbm);
 }
 
-void Ledger::left_hbm(BlockIndex b) {
+void Ledger::left_hbm(BlockIndex b, bool written_to_leave) {
     if (!has(b, kInHbm)) breach(b, "left HBM without a copy there");
-    if (has(b, kInTier)) ++m_counts.clean_discards;
+    if (has(b, kInTier) && !written_to_leave) ++m_counts.clean_discards;
     clear(b, kInHbm);
 }
 

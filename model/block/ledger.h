@@ -21,14 +21,15 @@ enum class OnBreach {
 struct LedgerCounts {
     std::uint64_t promotions = 0;
     std::uint64_t demotions = 0;
-    std::uint64_t clean_discards = 0;   ///< dropped from HBM while the tier had a copy
+    /// Dropped from HBM with a copy in the tier that was not written to that end.
+    std::uint64_t clean_discards = 0;
     std::uint64_t tier_evictions = 0;
     std::uint64_t unbacked_writes = 0;  ///< demoted again because the tier had dropped the copy
     std::uint64_t recomputed = 0;       ///< lives after a block's first
     std::uint64_t lives = 0;
-    std::uint64_t distinct = 0;         ///< blocks with identity that were produced
-    std::uint64_t anonymous = 0;        ///< blocks without identity that were read
-    std::uint64_t reads = 0;            ///< attention reads from HBM, one per block and step
+    std::uint64_t distinct = 0;   ///< blocks with identity that were produced
+    std::uint64_t anonymous = 0;  ///< blocks without identity that were read
+    std::uint64_t reads = 0;      ///< attention reads from HBM, one per block and step
     std::uint64_t violations = 0;
 };
 
@@ -45,7 +46,8 @@ public:
     void demoted(BlockIndex b);
     /// A move from the tier to HBM has completed.
     void promoted(BlockIndex b);
-    void left_hbm(BlockIndex b);
+    /// `written_to_leave`: its tier copy, if any, was made for the sake of this departure.
+    void left_hbm(BlockIndex b, bool written_to_leave = false);
     void left_tier(BlockIndex b);
     /// Attention read `b`.
     void read(BlockIndex b);
@@ -73,9 +75,9 @@ private:
     enum Flag : std::uint8_t {
         kInHbm = 1,
         kInTier = 2,
-        kProduced = 4,   ///< at least once
-        kWritten = 8,    ///< demoted in this life
-        kUnread = 16,    ///< the last demotion's copy was not promoted yet
+        kProduced = 4,  ///< at least once
+        kWritten = 8,   ///< demoted in this life
+        kUnread = 16,   ///< the last demotion's copy was not promoted yet
     };
 
     [[nodiscard]] bool has(BlockIndex b, Flag flag) const { return (m_state[b.value] & flag) != 0; }

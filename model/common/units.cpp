@@ -70,7 +70,7 @@ Decimal parse_decimal(std::string_view text) {
         if (c == '.' && !point) {
             point = true;
         } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
-            if (++digits > 18) reject(text, "has too many digits");
+            if (++digits > 19) reject(text, "has too many digits");
             out.mantissa = out.mantissa * 10 + static_cast<std::uint64_t>(c - '0');
             out.decimals += point ? 1 : 0;
         } else {
@@ -115,13 +115,17 @@ std::string exact_decimal(std::uint64_t value, std::uint64_t factor) {
     return out;
 }
 
+/// The shortest text; of equally short ones that with the largest unit.
 std::string print_quantity(std::uint64_t value, std::span<const Unit> units) {
-    for (std::size_t i = units.size(); i-- > 1;) {
-        if (value < units[i].factor) continue;
-        const std::string number = exact_decimal(value, units[i].factor);
-        if (!number.empty()) return fmt::format("{} {}", number, units[i].name);
+    std::string shortest = fmt::format("{} {}", value, units.front().name);
+    for (const Unit& unit : units.subspan(1)) {
+        if (value < unit.factor) break;
+        const std::string number = exact_decimal(value, unit.factor);
+        if (number.empty()) continue;
+        const std::string text = fmt::format("{} {}", number, unit.name);
+        if (text.size() <= shortest.size()) shortest = text;
     }
-    return fmt::format("{} {}", value, units.front().name);
+    return shortest;
 }
 
 /// The units that to_string uses: no minutes or hours.

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Keys of the card.
+#include "explore/run_schema.h"
+
+namespace kvplane::explore {
+namespace {
+
+using enum NumberClass;
+
+constexpr Time kShortest{1};  // no latency is zero
+constexpr Time kLongest = Time::from_ms(1);
+
+void describe_link(Table& t, cxl::LinkConfig& c) {
+    constexpr std::uint64_t kGiga = 1'000'000'000;
+    t.key("rate", c.rate, one_of<TransferRate>({{8 * kGiga}, {16 * kGiga}, {32 * kGiga}}),
+          {kChosen, "PCIe 5.0; 68 B flits run at 8, 16 and 32 GT/s", "Bits per second and lane."});
+    t.key("width", c.width, one_of<std::uint32_t>({1, 2, 4, 8, 16}, "lanes"),
+          {kChosen, "baseline card: x16 Gen5", "Lanes of the link."});
+    t.key("flit", c.flit, choice<cxl::FlitSize>({{"68B", cxl::FlitSize::k68B}}),
+          {kChosen, "CXL 1.1 and 2.0 flit mode", "Size of a flit on the wire."});
+    t.key(
+        "sync_header_bypass", c.sync_header_bypass, flag(),
+        {kChosen, "CXL specification, optional feature", "Leave the 128b/130b sync headers away."});
+    t.key("multi_data_header", c.multi_data_header, flag(),
+          {kChosen, "CXL specification; devices have a bit to turn it off",
+           "Allow two data-response headers in one slot."});
+    t.key("skp", c.skp, flag(),
+          {kChosen, "PCIe specification: 0.9973 of the wire", "Spend wire on SKP ordered sets."});
+    t.key("mps", c.mps, power_of_two<Bytes>({64}, {4096}),
+          {kChosen, "PCIe Max_Payload_Size; 256 B is what servers commonly negotiate",
+           "Largest payload of one TLP."});
+    t.key("mrrs", c.mrrs, power_of_two<Bytes>({64}, {4096}),
+          {kChosen, "PCIe Max_Read_Request_Size; 512 B is the reset value",
+           "Largest read request of a DMA read."});
+    const Form<Rate> limit = between<Rate>({1'000'000}, {1'000'000'000'000});
+    t.key("push_rate_limit", c.push_rate_limit, limit,
+          {kChosen, "experimental: makes movers equal in a comparison",
+           "Limits the payload that the card writes to the host; null: the link alone does."});
+    t.key("pull_rate_limit", c.pull_rate_limit, limit,
+          {kChosen, "experimental: makes movers equal in a comparison",
+           "Limits the payload that the host reads from the card; null: the link alone does."});
+}
+
+void describe_engine(Table& t, engine::EngineConfig& c) {
+    const Form<Time> latency = between<Time>(kShortest, kLongest);
+    t.group("completion", [&] {
+        t.key("fence", c.fence,
+              choice<engine::Fence>({{"in_band_flag", engine::Fence::kInBandFlag},
+                                     {"read_flush", engine::Fence::kReadFlush},
+                                     {"none", engine::Fence::kNone}}),
+              {kChosen, "PCIe ordering: payload and completion part at the root complex",
+               "How the payload is made visible before its completion."});
+        t.key("read_flush", c.read_flush, latency,
+              {kMeasured, "MMIO read round trip on Gen5 x16, Tenstorrent p150a (ttkmd_bench)",
+               "Round trip of the fence's read; used by fence read_flush."});
+        t.key("entry", c.completion_entry, power_of_two<Bytes>({16}, {64}),
+              {kChosen, "the card's completion entry format", "Bytes that a completion writes."});
+    });
+    t.key("host_memory", c.host_memory, latency,
+          {kAssumed, "assumed; 741 ns round trip + this = 840 ns descriptor fetch",
+           "Time of a DMA read at the host's or GPU's memory."});
+    t.key("check", c.check, latency,
+          {kAssumed, "assumed: 16 cycles at 1 GHz", "Time to check a descriptor."});
+    t.key("schedule", c.schedule, latency,
+          {kAssumed, "assumed: 4 cycles at 1 GHz", "Time of one scheduling decision."});
+    t.key("in_flight", c.in_flight, between<std::uint32_t>(1, 1024, "jobs"),
+          {kChosen, "in-flight tables of open DMA designs hold 16 to 128",
+           "Jobs of one direction that the scheduler sees."});
+    t.key("staging", c.staging, between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
+          {kChosen, "design parameter", "SRAM for data on its way between DRAM and wire."});
+    t.group("dma", [&] {
+        t.key("read_outstanding", c.read_outstanding, between<std::uint32_t>(1, 768, "reads"),
+              {kDerived, "10-bit PCIe tags; 128 x 512 B covers an 840 ns round trip on x16",
+               "DMA reads in flight."});
+        t.key("read_size", c.read_size, power_of_two<Bytes>({64}, {4096}),
+              {kChosen, "the largest that mrrs allows", "Bytes of one DMA read."});
+    });
+    t.key("chunk", c.chunk, power_of_two<Bytes>({512}, {65536}),
+          {kChosen, "design parameter; 4 KiB is the granule of extents", "Unit of CRC and codec."});
+}
+
+void describe_codec(Table& t, codec::UnitConfig& c) {
+    t.key("default", c.codec, choice<codec::Codec>({{"raw", codec::Codec::kRaw}}),
+          {kChosen, "baseline", "Codec of a block for which no intent names one."});
+    t.key("lanes", c.lanes, between<std::uint32_t>(1, 64, "lanes"),
+          {kAssumed, "assumed; 1 to 32 is a plausible range", "Codec lanes in parallel."});
+    t.key("decode_at", c.decode_at, choice<codec::DecodeAt>({{"card", codec::DecodeAt::kCard}}),
+          {kChosen, "baseline", "Where blocks are decoded."});
+    t.key("clock", c.clock, between<Frequency>({10'000'000}, {10'000'000'000}),
+          {kAssumed, "assumed: as the other logic of the card", "Clock of the lanes."});
+    t.key("bytes_per_cycle", c.bytes_per_cycle, between<Bytes>({1}, {1024}),
+          {kAssumed, "assumed: a raw lane is a 64 B data path", "Raw bytes of one lane a cycle."});
+    t.key("fill", c.fill, between<Time>(kShortest, kLongest),
+          {kAssumed, "assumed: 4 cycles at 1 GHz, raw", "First byte in to first byte out."});
+}
+
+void describe_dram(Table& t, memory::DramConfig& c) {
+    t.key("channels", c.channels, between<std::uint32_t>(1, 64, "channels"),
+          {kChosen, "baseline card: 4; the x8 card has 2", "64-bit channels."});
+    t.key("speed", c.speed,
+          with_bare_unit(between<TransferRate>({1'600'000'000}, {12'800'000'000}), "MT/s"),
+          {kChosen, "JEDEC DDR5-5600", "Transfers per second and data pin."});
+    t.key("ecc", c.ecc, choice<memory::DramEcc>({{"sideband", memory::DramEcc::kSideband}}),
+          {kChosen, "baseline", "Where ECC bits live; sideband costs no bandwidth."});
+    t.key("service", c.service, between<Ratio>({10'000}, {1'000'000}),
+          {kSimulated, "public DRAM simulators on sequential reads",
+           "Share of the pins' bandwidth that reads in a row reach."});
+    t.key("turnaround", c.turnaround, between<Time>(kShortest, kLongest),
+          {kAssumed, "assumed", "One change between reads and writes."});
+    t.key("write_batch", c.write_batch, between<std::uint32_t>(1, 4096, "lines"),
+          {kAssumed, "assumed; simulators drain writes in batches of this order",
+           "Lines written between two changes of direction."});
+    t.key("closed_row", c.closed_row, between<Time>(kShortest, kLongest),
+          {kSimulated, "three public DRAM simulators, DDR5-4800B, one read, row closed",
+           "First data of a closed row, at the pins."});
+    t.key("controller", c.controller, between<Time>(kShortest, kLongest),
+          {kAssumed, "assumed", "Controller and PHY, added to every read."});
+}
+
+void describe_index(Table& t, index::IndexConfig& c) {
+    t.key("implementation", c.implementation,
+          choice<index::Implementation>({{"tlm", index::Implementation::kTlm}}),
+          {kChosen, "baseline", "Which model of the lookup engine is plugged in."});
+    t.key("sram", c.sram, power_of_two<Bytes>(Bytes::from_kib(4), Bytes::from_mib(256)),
+          {kDerived, "16 B an entry: 419,430 entries at a load of 0.8", "SRAM of the index."});
+    t.key("node", c.node,
+          choice<memory::SramNode>({{"22 nm", memory::SramNode::k22nm},
+                                    {"7 nm", memory::SramNode::k7nm},
+                                    {"5 nm", memory::SramNode::k5nm}}),
+          {kChosen, "baseline; CACTI at 22 nm, scaled", "Process node of the SRAM."});
+    t.key("clock", c.clock, between<Frequency>({10'000'000}, {10'000'000'000}),
+          {kAssumed, "assumed", "Clock of the lookup engine."});
+    t.key("slots", c.slots, one_of<std::uint32_t>({1, 2, 4, 8}, "entries"),
+          {kDerived, "hash-table experiments: 2 choices x 4 slots hold 0.8 without failures",
+           "Entries of a bucket."});
+    t.key("banks", c.banks, power_of_two<std::uint32_t>(2, 32, "banks"),
+          {kChosen, "design parameter", "SRAM banks, half of them for each choice."});
+    t.key("stash", c.stash, between<std::uint32_t>(1, 64, "entries"),
+          {kDerived, "hash-table experiments: 16 never overflowed at a load of 0.8",
+           "Entries that found no slot yet."});
+    t.key("kick_limit", c.kick_limit, between<std::uint32_t>(0, 1024, "kicks"),
+          {kDerived, "hash-table experiments: a limit of 8 fails at a load of 0.8",
+           "Displacements before an insert parks in the stash."});
+    t.key("overflow", c.overflow, choice<index::Overflow>({{"dram", index::Overflow::kDram}}),
+          {kChosen, "baseline", "Where entries go that the SRAM does not hold."});
+}
+
+}  // namespace
+
+void describe(Table& t, card::CardConfig& c) {
+    t.group("tier", [&] {
+        t.key("capacity", c.tier_capacity,
+              between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(64 * 1024)),
+              {kChosen, "baseline card: 2 TiB", "DRAM of the card that holds blocks."});
+    });
+    t.group("link", [&] { describe_link(t, c.link); });
+    t.key("flight", c.flight, between<Time>(kShortest, kLongest),
+          {kDerived, "half of the 741 ns MMIO read round trip measured on Gen5 x16",
+           "One way between the card and the host or GPU."});
+    describe_engine(t, c.engine);
+    t.group("codec", [&] { describe_codec(t, c.codec); });
+    t.group("dram", [&] { describe_dram(t, c.dram); });
+    t.group("index", [&] { describe_index(t, c.index); });
+    t.key(
+        "payload", c.payload,
+        choice<card::Payload>({{"sizes", card::Payload::kSizes}, {"bytes", card::Payload::kBytes}}),
+        {kChosen, "baseline", "What stands for the bytes of a block."});
+}
+
+}  // namespace kvplane::explore

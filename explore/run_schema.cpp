@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/run_schema.h"
+
+#include <fmt/format.h>
+
+namespace kvplane::explore {
+
+using enum NumberClass;
+
+void describe(Table& t, block::Shape& c) {
+    t.key("tokens", c.tokens, between<std::uint32_t>(1, 8192, "tokens"),
+          {kChosen, "vLLM's block size", "Positions of a block."});
+    t.key("layers", c.layers, between<std::uint32_t>(1, 1024, "layers"),
+          {kDerived, "Llama-3-70B architecture", "Layers that a block covers."});
+    t.key("kv_heads", c.kv_heads, between<std::uint32_t>(1, 1024, "heads"),
+          {kDerived, "Llama-3-70B architecture", "KV heads of a layer."});
+    t.key("head_dim", c.head_dim, between<std::uint32_t>(1, 4096, "values"),
+          {kDerived, "Llama-3-70B architecture", "Values of a head."});
+    t.key("bytes_per_value", c.bytes_per_value, one_of<std::uint32_t>({1, 2, 4}, "bytes"),
+          {kChosen, "BF16", "Bytes of a value; 1 for fp8."});
+}
+
+void describe(Table& t, WorkloadConfig& c) {
+    t.key("generator", c.generator,
+          choice<Generator>({{"zipf-sessions", Generator::kZipfSessions}}),
+          {kChosen, "baseline", "Which generator makes the requests where no trace is given."});
+    t.key("trace", c.trace, file_path(),
+          {kChosen, "free choice", "A trace to replay; replaces the generator; null: none."});
+    t.key("format", c.format,
+          choice<TraceFormat>({{"auto", TraceFormat::kAuto}, {"mooncake", TraceFormat::kMooncake}}),
+          {kChosen, "free choice", "Format of the trace; auto: by its first line."});
+    t.key("buckets", c.buckets, between<std::uint32_t>(2, 16, "of 16 buckets"),
+          {kChosen, "all; 8 of 16 is the stable load of the default node",
+           "Session buckets of the trace that are replayed."});
+    t.key("bucket_offset", c.bucket_offset, between<std::uint32_t>(0, 14, "buckets"),
+          {kChosen, "free choice", "The first bucket that is replayed."});
+    t.key("warm_up", c.warm_up, between<Time>({0}, Time::from_s(1'000'000)),
+          {kChosen, "free choice", "Requests that arrive earlier are served but not counted."});
+}
+
+Table run_table(RunConfig& c) {
+    Table t;
+    t.key("seed", c.seed, between<std::uint64_t>(0, UINT64_MAX),
+          {kChosen, "free choice", "Seed of every random draw."});
+    t.key("fidelity", c.fidelity, choice<Fidelity>({{"burst", Fidelity::kBurst}}),
+          {kChosen, "baseline", "Grain of the model; burst: transfers are flows."});
+    t.group("block", [&] { describe(t, c.block); });
+    t.group("workload", [&] { describe(t, c.workload); });
+    t.group("host", [&] {
+        t.file_group("node", [&] { describe(t, c.node); });
+        t.key("tensor_parallel", c.tensor_parallel, one_of<std::uint32_t>({1}, "ranks"),
+              {kChosen, "baseline: one destination, one copy engine",
+               "Ranks, each with its own copy engine and link."});
+        describe(t, c.serving);
+        t.key("demotion", c.control.demotion,
+              choice<control::Demotion>({{"write-through", control::Demotion::kWriteThrough},
+                                         {"on-evict", control::Demotion::kOnEvict}}),
+              {kChosen, "what vLLM does", "When a block of HBM gets its copy in the tier."});
+    });
+    t.group("control", [&] { describe(t, c.control); });
+    t.group("driver", [&] { describe(t, c.driver); });
+    t.group("card", [&] { describe(t, c.card); });
+    t.key("tier", c.tier, choice<TierPlace>({{"card", TierPlace::kCard}}),
+          {kChosen, "baseline", "What the tier is made of."});
+    return t;
+}
+
+namespace {
+
+constexpr std::uint32_t kTraceTokens = 512;  // that one id of a trace stands for
+constexpr std::uint32_t kAllBuckets = 16;
+constexpr Bytes kIndexEntry{16};
+
+void validate_block(const RunConfig& c, const Settings& s) {
+    const Bytes size = c.block.bytes();
+    const std::string shape = fmt::format("a block of {} ({} tokens x {})", to_string(size),
+                                          c.block.tokens, to_string(c.block.bytes_per_token()));
+    s.require(block::kSmallestBlock <= size && size <= block::kLargestBlock,
+              {"block.tokens", "block.layers", "block.kv_heads", "block.head_dim",
+               "block.bytes_per_value"},
+              fmt::format("{} is outside {} to {}", shape, to_string(block::kSmallestBlock),
+                          to_string(block::kLargestBlock)));
+    s.require(c.block.layers <= c.node.layers, {"block.layers", "host.node.layers"},
+              fmt::format("a block of {} layers is more than the {} of host.node.layers",
+                          c.block.layers, c.node.layers));
+    s.require(c.card.tier_capacity >= size, {"card.tier.capacity", "block.tokens"},
+              fmt::format("card.tier.capacity ({}) cannot hold {}", to_string(c.card.tier_capacity),
+                          shape));
+    s.require(
+        c.node.kv_budget >= size, {"host.node.kv_budget", "block.tokens"},
+        fmt::format("host.node.kv_budget ({}) cannot hold {}", to_string(c.node.kv_budget), shape));
+}
+
+void validate_workload(const RunConfig& c, const Settings& s) {
+    const WorkloadConfig& w = c.workload;
+    s.require(w.buckets + w.bucket_offset <= kAllBuckets,
+              {"workload.bucket_offset", "workload.buckets"},
+              fmt::format("workload.bucket_offset + workload.buckets is {}; there are {} buckets",
+                          w.bucket_offset + w.buckets, kAllBuckets));
+    s.require(w.trace || w.format == TraceFormat::kAuto, {"workload.format"},
+              "is the format of a trace, and workload.trace is null");
+    // The one format there is has ids of 512 tokens.
+    const std::uint32_t tokens = c.block.tokens;
+    s.require(!w.trace || kTraceTokens % tokens == 0 || tokens % kTraceTokens == 0,
+              {"block.tokens", "workload.trace"},
+              fmt::format("blocks of {} tokens do not fit the trace, whose ids stand for {} tokens "
+                          "each; use a divisor or a multiple",
+                          tokens, kTraceTokens));
+}
+
+void validate_card(const RunConfig& c, const Settings& s) {
+    const engine::EngineConfig& e = c.card.engine;
+    s.require(e.read_size <= c.card.link.mrrs, {"card.dma.read_size", "card.link.mrrs"},
+              fmt::format("card.dma.read_size ({}) is above card.link.mrrs ({})",
+                          to_string(e.read_size), to_string(c.card.link.mrrs)));
+    s.require(e.chunk <= e.staging, {"card.chunk", "card.staging"},
+              fmt::format("card.chunk ({}) does not fit card.staging ({})", to_string(e.chunk),
+                          to_string(e.staging)));
+    const index::IndexConfig& i = c.card.index;
+    const Bytes row = kIndexEntry * i.slots * i.banks;
+    s.require(i.sram >= row, {"card.index.sram", "card.index.banks", "card.index.slots"},
+              fmt::format("card.index.sram ({}) is below one bucket a bank: {} banks x {} slots x "
+                          "{}",
+                          to_string(i.sram), i.banks, i.slots, to_string(kIndexEntry)));
+}
+
+}  // namespace
+
+void validate(const RunConfig& config, const Settings& settings) {
+    validate_block(config, settings);
+    validate_workload(config, settings);
+    validate_card(config, settings);
+    const driver::CopyEngineConfig& engine = config.driver.copy_engine;
+    settings.require(engine.round_trip > engine.card_latency,
+                     {"driver.copy_engine.round_trip", "driver.copy_engine.card_latency"},
+                     fmt::format("driver.copy_engine.round_trip ({}) includes card_latency ({}) "
+                                 "and must be longer",
+                                 to_string(engine.round_trip), to_string(engine.card_latency)));
+}
+
+}  // namespace kvplane::explore

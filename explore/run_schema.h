@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The keys of a run's config: one table for each struct, and the rules over several keys.
+#pragma once
+
+#include "explore/run_config.h"
+#include "explore/schema.h"
+#include "explore/settings.h"
+
+namespace kvplane::explore {
+
+/// Rows of one struct, below the section that is open. Reused by other configs that hold it.
+void describe(Table& table, block::Shape& c);
+void describe(Table& table, WorkloadConfig& c);
+void describe(Table& table, gpu::NodeConfig& c);
+void describe(Table& table, serving::ServingConfig& c);
+void describe(Table& table, control::ControlConfig& c);
+void describe(Table& table, driver::DriverConfig& c);
+void describe(Table& table, card::CardConfig& c);
+
+/// Every key of a run. `config` must outlive the table.
+[[nodiscard]] Table run_table(RunConfig& config);
+
+/// The rules over several keys of a run. Throws UserError.
+void validate(const RunConfig& config, const Settings& settings);
+
+}  // namespace kvplane::explore

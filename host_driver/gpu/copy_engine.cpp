@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_driver/gpu/copy_engine.h"
+
+#include <algorithm>
+
+namespace kvplane::gpu {
+namespace {
+
+using engine::BulkDirection;
+
+/// The queue's used part is dropped when it is this long.
+constexpr std::size_t kCompactAt = 1024;
+
+}  // namespace
+
+CopyEngine::CopyEngine(sc_core::sc_module_name name, const CopyEngineConfig& config,
+                       CopyClient& client)
+    : sc_module(name), m_config(config), m_client(client), m_launched("launched") {
+    SC_HAS_PROCESS(CopyEngine);
+    SC_METHOD(run);
+    sensitive << m_launched.event();
+    dont_initialize();
+}
+
+void CopyEngine::end_of_elaboration() {
+    Rate read = m_config.bandwidth;
+    if (m_config.window) {
+        const Uint128 scaled = static_cast<Uint128>(m_config.window->count) * 1'000'000'000'000U;
+        read = std::min(read, Rate{static_cast<std::uint64_t>(
+                                  scaled / static_cast<std::uint64_t>(m_config.round_trip.ps))});
+    }
+    mem->open_bulk(BulkDirection::kRead, read, *this);
+    mem->open_bulk(BulkDirection::kWrite, m_config.bandwidth_d2h, *this);
+}
+
+void CopyEngine::copy(BulkDirection direction, std::uint32_t copies, Bytes size) {
+    Engine& engine = m_engines[static_cast<std::size_t>(direction)];
+    engine.queue.push_back({copies, size, now()});
+    if (!engine.busy) start(direction, false);
+}
+
+void CopyEngine::start(BulkDirection direction, bool in_loop) {
+    Engine& engine = m_engines[static_cast<std::size_t>(direction)];
+    engine.busy = true;
+    engine.times.queued = engine.queue[engine.head].queued;
+    engine.times.started = now();
+    engine.times.launched =
+        now() + (in_loop ? m_config.issue_interval : m_config.launch_latency);
+    engine.times.begun = engine.times.launched + m_config.card_latency;
+    m_launched.schedule(engine.times.begun, direction);
+}
+
+void CopyEngine::run() {
+    BulkDirection direction{};
+    while (m_launched.pop_due(direction)) {
+        const Engine& engine = m_engines[static_cast<std::size_t>(direction)];
+        mem->start_bulk(direction, 0, engine.queue[engine.head].size);
+    }
+}
+
+void CopyEngine::bulk_done(BulkDirection direction, std::uint32_t /*token*/, Time /*start*/,
+                           Time end) {
+    Engine& engine = m_engines[static_cast<std::size_t>(direction)];
+    engine.times.ended = end;
+    if (--engine.queue[engine.head].left == 0) ++engine.head;
+    if (engine.head == kCompactAt || engine.head == engine.queue.size()) {
+        engine.queue.erase(engine.queue.begin(),
+                           engine.queue.begin() + static_cast<std::ptrdiff_t>(engine.head));
+        engine.head = 0;
+    }
+    const CopyTimes times = engine.times;
+    engine.busy = engine.head < engine.queue.size();
+    if (engine.busy) start(direction, true);
+    m_client.copy_done(direction, times);
+}
+
+}  // namespace kvplane::gpu

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/config.h"
+
+#include <cstdlib>
+#include <sstream>
+
+#include "config_files.h"
+#include "explore/config_report.h"
+#include "explore/run_schema.h"
+#include "tests/support/shared_data.h"
+
+namespace kvplane::explore {
+namespace {
+
+using ConfigTest = ConfigFiles;
+
+/// Every key and value of a RunConfig, read from the struct itself.
+std::string dump(RunConfig run) {
+    std::string out;
+    const Table table = run_table(run);
+    for (const Row& row : table.rows()) out += row.info.path + ": " + row.print() + "\n";
+    return out;
+}
+
+std::string effective(const LoadedConfig& config) {
+    std::ostringstream out;
+    config.settings.write_effective(out);
+    return out.str();
+}
+
+TEST_F(ConfigTest, EmptyMappingIsAllDefaults) {
+    const LoadedConfig config = load_text("{}\n");
+    EXPECT_EQ(dump(config.run), dump(RunConfig{}));
+    for (const Setting& setting : config.settings.all()) {
+        EXPECT_EQ(setting.origin, "default") << setting.info.path;
+        EXPECT_EQ(setting.value, setting.info.default_text);
+    }
+}
+
+TEST_F(ConfigTest, EveryFileOfConfigsLoads) {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "configs")) {
+        if (entry.path().extension() != ".yaml") continue;
+        SCOPED_TRACE(entry.path());
+        EXPECT_NO_THROW((void)load(entry.path().string()));
+        ++count;
+    }
+    for (const auto& entry :
+         std::filesystem::directory_iterator(test::source_dir() / "configs" / "hosts")) {
+        SCOPED_TRACE(entry.path());
+        const std::vector<std::string> sets{"host.node=" + entry.path().string()};
+        const LoadedConfig config = load_text("{}\n", sets);
+        for (const Setting& setting : config.settings.all()) {
+            if (!setting.info.path.starts_with("host.node.")) continue;
+            EXPECT_NE(setting.origin, "default") << setting.info.path << " is left out";
+        }
+        EXPECT_EQ(config.run.node.name, entry.path().stem());
+        ++count;
+    }
+    EXPECT_GE(count, 2);
+}
+
+TEST_F(ConfigTest, BaselineIsTheDefaults) {
+    const LoadedConfig config = load((test::source_dir() / "configs/baseline.yaml").string());
+    EXPECT_EQ(dump(config.run), dump(RunConfig{}));
+    EXPECT_EQ(config.settings.hash(), load_text("{}\n").settings.hash());
+}
+
+TEST_F(ConfigTest, ValuesReachTheirFields) {
+    const LoadedConfig config = load_text(
+        "seed: 18446744073709551615\n"
+        "block: {tokens: 32}\n"
+        "workload: {trace: 'a b#c.jsonl', buckets: 8, bucket_offset: 8, warm_up: 10 min}\n"
+        "host: {batch: {sequences: 512}, demotion: on-evict, reserve: full, watermark: 2.5 %}\n"
+        "driver: {mechanism: copy-engine, copy_engine: {window: 32 KiB, bandwidth: 50 GB/s}}\n"
+        "card:\n"
+        "  link: {rate: 16 GT/s, width: 8, skp: true, push_rate_limit: 20 GB/s}\n"
+        "  completion: {fence: read_flush}\n"
+        "  dram: {speed: 4800}\n"
+        "  index: {node: 22 nm}\n");
+    const RunConfig& run = config.run;
+    EXPECT_EQ(run.seed, UINT64_MAX);
+    EXPECT_EQ(run.block.tokens, 32U);
+    EXPECT_EQ(run.workload.trace, FilePath{"a b#c.jsonl"});
+    EXPECT_EQ(run.workload.bucket_offset, 8U);
+    EXPECT_EQ(run.workload.warm_up, Time::from_s(600));
+    EXPECT_EQ(run.serving.batch_sequences, 512U);
+    EXPECT_EQ(run.serving.reserve, serving::Reserve::kFull);
+    EXPECT_EQ(run.serving.watermark, Ratio{25'000});
+    EXPECT_EQ(run.control.demotion, control::Demotion::kOnEvict);
+    EXPECT_EQ(run.driver.mechanism, driver::Mechanism::kCopyEngine);
+    EXPECT_EQ(run.driver.copy_engine.window, Bytes::from_kib(32));
+    EXPECT_EQ(run.driver.copy_engine.bandwidth, Rate::from_gb_s(50));
+    EXPECT_EQ(run.card.link.rate, TransferRate{16'000'000'000});
+    EXPECT_EQ(run.card.link.width, 8U);
+    EXPECT_TRUE(run.card.link.skp);
+    EXPECT_EQ(run.card.link.push_rate_limit, Rate::from_gb_s(20));
+    EXPECT_EQ(run.card.engine.fence, engine::Fence::kReadFlush);
+    EXPECT_EQ(run.card.dram.speed, TransferRate{4'800'000'000});
+    EXPECT_EQ(run.card.index.node, memory::SramNode::k22nm);
+}
+
+TEST_F(ConfigTest, OriginsNameFileAndLineOrSet) {
+    write("node.yaml", "# a node\nfixed: 5 ms\n");
+    const LoadedConfig config = load_text(
+        "seed: 3\nhost:\n  node: node.yaml\ncard: {link:\n    {width: 8}}\n", {"block.tokens=32"});
+    EXPECT_EQ(strip(config.settings.at("seed").origin), "config.yaml:1");
+    EXPECT_EQ(strip(config.settings.at("host.node.fixed").origin), "node.yaml:2");
+    EXPECT_EQ(strip(config.settings.at("card.link.width").origin), "config.yaml:5");
+    EXPECT_EQ(config.settings.at("block.tokens").origin, "--set");
+    EXPECT_EQ(config.settings.at("card.link.mps").origin, "default");
+    EXPECT_THROW((void)config.settings.at("card.link.mpz"), InvariantError);
+}
+
+TEST_F(ConfigTest, SetsOverrideTheFileAndEachOther) {
+    const LoadedConfig config =
+        load_text("seed: 3\ndriver: {copy_engine: {window: 64 KiB}}\n",
+                  {"seed=4", "seed=5", "driver.copy_engine.window=null", "workload.trace=a=b"});
+    EXPECT_EQ(config.run.seed, 5U);
+    EXPECT_EQ(config.run.driver.copy_engine.window, std::nullopt);
+    EXPECT_EQ(config.run.workload.trace, FilePath{"a=b"});
+}
+
+TEST_F(ConfigTest, NodeIsAFileOrAMapping) {
+    write("hosts/slow.yaml", "name: slow\nfixed: 8 ms\n");
+    write("hosts/big.yaml", "name: big\nkv_budget: 1 TiB\n");
+    EXPECT_EQ(load_text("host: {node: hosts/slow.yaml}\n").run.node.fixed, Time::from_ms(8));
+    EXPECT_EQ(load_text("host: {node: {fixed: 9 ms}}\n").run.node.fixed, Time::from_ms(9));
+
+    // Another node starts from the defaults, and single keys win wherever they stand.
+    const RunConfig run = load_text("host: {node: hosts/slow.yaml}\n",
+                                    {"host.node.layers=90", "host.node=hosts/big.yaml"})
+                              .run;
+    EXPECT_EQ(run.node.name, "big");
+    EXPECT_EQ(run.node.fixed, gpu::NodeConfig{}.fixed);
+    EXPECT_EQ(run.node.kv_budget, Bytes::from_gib(1024));
+    EXPECT_EQ(run.node.layers, 90U);
+}
+
+TEST_F(ConfigTest, IncludedFilesComeFirst) {
+    write("a.yaml", "seed: 1\nblock: {tokens: 32, head_dim: 64}\n");
+    write("sub/b.yaml", "include: c.yaml\nseed: 2\n");
+    write("sub/c.yaml", "seed: 3\ncard: {link: {width: 4}}\n");
+    const LoadedConfig config = load_text("block: {tokens: 8}\ninclude: [a.yaml, sub/b.yaml]\n");
+    EXPECT_EQ(config.run.seed, 2U);
+    EXPECT_EQ(config.run.block.tokens, 8U);
+    EXPECT_EQ(config.run.block.head_dim, 64U);
+    EXPECT_EQ(config.run.card.link.width, 4U);
+    EXPECT_EQ(strip(config.settings.at("block.head_dim").origin), "a.yaml:2");
+    // The same file twice is no loop.
+    EXPECT_EQ(load_text("include: [a.yaml, a.yaml]\n").run.seed, 1U);
+}
+
+TEST_F(ConfigTest, SharedFolderExpandsWhereFilesAreOpenedOnly) {
+    const char* before = std::getenv("KVPLANE_SHARED");
+    const std::string restore = before == nullptr ? "" : before;
+    setenv("KVPLANE_SHARED", "/data/${KVPLANE_SHARED}", 1);
+    const LoadedConfig config =
+        load_text("workload: {trace: \"${KVPLANE_SHARED}/traces/t.jsonl\"}\n");
+    const std::string hash = config.settings.hash();
+    EXPECT_EQ(config.run.workload.trace->expanded(), "/data/${KVPLANE_SHARED}/traces/t.jsonl");
+    unsetenv("KVPLANE_SHARED");
+    EXPECT_EQ(config.run.workload.trace->expanded(), "../shared/traces/t.jsonl");
+    EXPECT_EQ(
+        load_text("workload: {trace: \"${KVPLANE_SHARED}/traces/t.jsonl\"}\n").settings.hash(),
+        hash);
+    if (before != nullptr) setenv("KVPLANE_SHARED", restore.c_str(), 1);
+}
+
+TEST_F(ConfigTest, ByteOrderMarkAndCrlfAreFine) {
+    EXPECT_EQ(load_text("\xEF\xBB\xBFseed: 9\r\ntier: card\r\n").run.seed, 9U);
+}
+
+/// Each key, set to another legal value, changes its field, its text, and the hash.
+TEST_F(ConfigTest, EveryKeyCountsAndRoundTrips) {
+    // A trace in few buckets leaves room for the keys that depend on it.
+    const std::string config = write("config.yaml", "workload: {trace: a.jsonl, buckets: 2}\n");
+    const LoadedConfig base = load(config);
+    int changed = 0;
+    for (const Setting& setting : base.settings.all()) {
+        SCOPED_TRACE(setting.info.path);
+        bool legal = false;
+        for (const std::string& example : setting.info.examples) {
+            if (example == setting.value) continue;
+            const bool quoted = example.starts_with('"');
+            const std::string text = quoted ? example.substr(1, example.size() - 2) : example;
+            const std::vector<std::string> sets{setting.info.path + "=" + text};
+            try {
+                const LoadedConfig other = load(config, sets);
+                EXPECT_EQ(other.settings.at(setting.info.path).value, example);
+                EXPECT_NE(dump(other.run), dump(base.run));
+                EXPECT_NE(other.settings.hash(), base.settings.hash());
+                const LoadedConfig again = load(write("again.yaml", effective(other)));
+                EXPECT_EQ(dump(again.run), dump(other.run));
+                EXPECT_EQ(again.settings.hash(), other.settings.hash());
+                legal = true;
+            } catch (const UserError& e) {
+                // Ends of a range may break a rule over several keys, which names this one.
+                EXPECT_TRUE(std::string(e.what()).starts_with("--set: " + setting.info.path))
+                    << e.what();
+            }
+        }
+        const bool has_choice =
+            setting.info.examples.size() > 1 || setting.info.examples.front() != setting.value;
+        EXPECT_EQ(legal, has_choice);
+        changed += legal ? 1 : 0;
+    }
+    EXPECT_GT(changed, 60);
+}
+
+TEST_F(ConfigTest, EffectiveConfigLoadsAgain) {
+    const LoadedConfig config = load_text("seed: 3\n", {"workload.trace=a \"b\" \\c # d: e"});
+    const std::string text = effective(config);
+    EXPECT_NE(text.find("seed: 3"), std::string::npos);
+    EXPECT_NE(text.find("config.yaml:1\n"), std::string::npos);
+    EXPECT_NE(text.find("# --set\n"), std::string::npos);
+    EXPECT_NE(text.find("# default\n"), std::string::npos);
+    const LoadedConfig again = load_text(text);
+    EXPECT_EQ(dump(again.run), dump(config.run));
+    EXPECT_EQ(again.settings.hash(), config.settings.hash());
+}
+
+TEST_F(ConfigTest, HashSeesValuesAndNotHowTheyAreWritten) {
+    const std::string hash = load_text("card: {flight: 1 us, staging: 1 MiB}\n").settings.hash();
+    EXPECT_EQ(hash.size(), 16U);
+    EXPECT_EQ(load_text("card:\n  staging: 1024KiB # same\n  flight: 1000 ns\n").settings.hash(),
+              hash);
+    EXPECT_NE(load_text("card: {flight: 1 us}\n").settings.hash(), hash);
+}
+
+TEST_F(ConfigTest, NumbersOfTheUserAreAssumedUnlessFree) {
+    const Settings settings =
+        load_text("card: {flight: 400 ns, dram: {channels: 2}}\ndriver: {submit: 110 ns}\n")
+            .settings;
+    EXPECT_EQ(settings.at("card.flight").number_class(), NumberClass::kAssumed);
+    EXPECT_EQ(settings.at("card.dram.channels").number_class(), NumberClass::kChosen);
+    EXPECT_EQ(settings.at("driver.submit").number_class(), NumberClass::kMeasured);
+}
+
+TEST_F(ConfigTest, ReportsHaveARowForEveryKey) {
+    RunConfig run;
+    const Table table = run_table(run);
+    const auto schema = schema_json(table);
+    EXPECT_EQ(schema["schema"], "kvplane.config/1");
+    ASSERT_EQ(schema["rows"].size(), table.rows().size());
+    for (const auto& row : schema["rows"]) {
+        for (const char* column :
+             {"key", "type", "default", "range", "number_class", "source", "description"}) {
+            EXPECT_FALSE(row[column].get<std::string>().empty()) << row["key"] << column;
+        }
+        const bool assumed = row["number_class"] == "assumed";
+        const std::string source = row["source"];
+        EXPECT_EQ(assumed, source.find("assumed") != std::string::npos) << row["key"];
+    }
+    const Settings settings = load_text("{}\n", {"card.flight=1 us"}).settings;
+    const auto shown = settings_json(settings);
+    ASSERT_EQ(shown["rows"].size(), table.rows().size());
+    std::ostringstream text;
+    write_settings(text, settings);
+    write_schema(text, table);
+    for (const Row& row : table.rows()) {
+        EXPECT_NE(text.str().find(row.info.path), std::string::npos);
+        EXPECT_NE(text.str().find(row.info.about.description), std::string::npos);
+    }
+    EXPECT_NE(text.str().find("set in place of 370 ns"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvplane::explore
