@@ -130,7 +130,7 @@ void describe_index(Table& t, index::IndexConfig& c) {
           {kChosen, "baseline; CACTI at 22 nm, scaled", "Process node of the SRAM."});
     t.key("clock", c.clock, between<Frequency>({10'000'000}, {10'000'000'000}),
           {kAssumed, "assumed", "Clock of the lookup engine."});
-    t.key("slots", c.slots, one_of<std::uint32_t>({1, 2, 4, 8}, "entries"),
+    t.key("slots", c.slots, one_of<std::uint32_t>({2, 4}, "entries"),
           {kDerived, "hash-table experiments: 2 choices x 4 slots hold 0.8 without failures",
            "Entries of a bucket."});
     t.key("banks", c.banks, power_of_two<std::uint32_t>(2, 32, "banks"),
@@ -150,8 +150,9 @@ void describe_index(Table& t, index::IndexConfig& c) {
 void describe(Table& t, card::CardConfig& c) {
     t.group("tier", [&] {
         t.key("capacity", c.tier_capacity,
-              between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(64 * 1024)),
-              {kChosen, "baseline card: 2 TiB", "DRAM of the card that holds blocks."});
+              between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(16 * 1024)),
+              {kChosen, "baseline card: 2 TiB; frames have 32-bit numbers of 4 KiB",
+               "DRAM of the card that holds blocks."});
     });
     t.group("link", [&] { describe_link(t, c.link); });
     t.key("flight", c.flight, between<Time>(kShortest, kLongest),

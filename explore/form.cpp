@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 
 namespace kvplane::explore {
@@ -55,6 +56,31 @@ std::uint64_t parse_integer(const Value& value, std::uint64_t largest) {
         reject(fmt::format("'{}' is too large; the largest is {}", text, largest));
     }
     return number;
+}
+
+double Scalar<double>::parse(const Value& value) {
+    const std::string& text = scalar_text(value, kType);
+    const std::size_t point = text.find('.');
+    const std::string_view whole = std::string_view(text).substr(0, point);
+    const bool decimals = point == std::string::npos || all_digits(text.substr(point + 1));
+    if (value.quoted || !all_digits(whole) || !decimals) {
+        reject(fmt::format("'{}' is not a number (digits, with or without a decimal point)", text));
+    }
+    if (whole.size() > 1 && whole.front() == '0') {
+        reject(fmt::format("'{}' starts with 0; leave it away", text));
+    }
+    double number = 0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (result.ec != std::errc()) reject(fmt::format("'{}' is too large or too fine", text));
+    return number;
+}
+
+std::string Scalar<double>::print(double value) {
+    // The longest: 309 digits, or 0. and 1,074 digits; ranges keep far below both.
+    std::array<char, 1100> text{};
+    const auto result =
+        std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    return {text.data(), result.ptr};
 }
 
 Form<TransferRate> with_bare_unit(Form<TransferRate> form, std::string unit) {

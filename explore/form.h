@@ -59,6 +59,16 @@ struct Scalar<std::uint32_t> : IntegerScalar<std::uint32_t> {};
 template <>
 struct Scalar<std::uint64_t> : IntegerScalar<std::uint64_t> {};
 
+/// A number without a unit, as digits with or without a decimal point.
+template <>
+struct Scalar<double> {
+    static constexpr std::string_view kType = "number";
+    static constexpr std::string_view kUnit = "";
+    static double parse(const Value& value);
+    /// The shortest text that gives the value back.
+    static std::string print(double value);
+};
+
 template <class T, T (*Parse)(std::string_view)>
 struct QuantityScalar {
     static T parse(const Value& value) { return Parse(scalar_text(value, Scalar<T>::kType)); }
@@ -102,7 +112,7 @@ struct Scalar<Ratio> : QuantityScalar<Ratio, parse_ratio> {
 
 /// A Form whose values are those that `legal` accepts; `range` says so to people.
 template <class T>
-[[nodiscard]] Form<T> bounded(std::function<bool(const T&)> legal, std::string range,
+[[nodiscard]] Form<T> bounded(std::function<bool(const T&)> legal, const std::string& range,
                               std::string unit, const std::vector<T>& examples) {
     Form<T> form;
     form.type = Scalar<T>::kType;
@@ -123,7 +133,7 @@ template <class T>
 /// From low to high, both included. `unit` names what an integer counts.
 template <class T>
 [[nodiscard]] Form<T> between(std::type_identity_t<T> low, std::type_identity_t<T> high,
-                              std::string unit = "") {
+                              std::string unit = {}) {
     return bounded<T>([low, high](const T& v) { return low <= v && v <= high; },
                       Scalar<T>::print(low) + " to " + Scalar<T>::print(high), std::move(unit),
                       {low, high});
@@ -131,7 +141,7 @@ template <class T>
 
 /// A power of two from low to high, both included (themselves powers of two).
 template <class T>
-[[nodiscard]] Form<T> power_of_two(T low, T high, std::string unit = "") {
+[[nodiscard]] Form<T> power_of_two(T low, T high, std::string unit = {}) {
     const auto legal = [low, high](const T& v) {
         if (v < low || v > high) return false;
         if constexpr (std::is_integral_v<T>) {
@@ -147,7 +157,7 @@ template <class T>
 
 /// One of a few values.
 template <class T>
-[[nodiscard]] Form<T> one_of(std::vector<T> values, std::string unit = "") {
+[[nodiscard]] Form<T> one_of(std::vector<T> values, std::string unit = {}) {
     std::vector<std::string> texts;
     for (const T& value : values) texts.push_back(Scalar<T>::print(value));
     const auto legal = [values](const T& v) {

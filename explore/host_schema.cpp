@@ -79,7 +79,7 @@ void describe(Table& t, control::ControlConfig& c) {
 
 namespace {
 
-void describe_copy_engine(Table& t, driver::CopyEngineConfig& c) {
+void describe_copy_engine(Table& t, gpu::CopyEngineConfig& c) {
     const Form<Time> latency = between<Time>({1}, Time::from_ms(1));
     const Form<Rate> bandwidth = between<Rate>({1'000'000}, {1'000'000'000'000});
     t.key("launch_latency", c.launch_latency, latency,

@@ -8,7 +8,8 @@
 namespace kvplane::explore {
 
 /// The candidate that `word` was most likely meant to be: the smallest edit distance (Levenshtein,
-/// case ignored), if at most two letters or a third of the word differ; the first of equals. Empty: none is near.
+/// case ignored), if at most two letters or a third of the word differ; the first of equals. Empty:
+/// none is near.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// "a, b, c".

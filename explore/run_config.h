@@ -9,6 +9,8 @@
 #include "host_driver/driver/config.h"
 #include "host_driver/gpu/node.h"
 #include "host_driver/serving/config.h"
+#include "host_driver/workload/trace.h"
+#include "host_driver/workload/zipf_sessions.h"
 #include "model/block/block.h"
 #include "model/card/config.h"
 
@@ -18,20 +20,17 @@ enum class Fidelity { kBurst };
 enum class TierPlace { kCard };
 
 enum class Generator { kZipfSessions };
-/// The format of a trace file.
-enum class TraceFormat {
-    kAuto,  ///< by the first line
-    kMooncake,
-};
-
 /// Where the requests come from.
 struct WorkloadConfig {
     Generator generator = Generator::kZipfSessions;
     std::optional<FilePath> trace;  ///< where set, it replaces the generator
-    TraceFormat format = TraceFormat::kAuto;
-    std::uint32_t buckets = 16;       ///< session buckets of the trace that are replayed, of 16
-    std::uint32_t bucket_offset = 0;  ///< the first of them
-    Time warm_up;                     ///< metrics start so long after the first arrival
+    workload::TraceFormat format = workload::TraceFormat::kAuto;
+    workload::Backwards time_backwards = workload::Backwards::kError;
+    std::uint32_t buckets = workload::kBuckets;  ///< session buckets that are replayed
+    std::uint32_t bucket_offset = 0;             ///< the first of them
+    Time warm_up;                                ///< metrics start so long after the first arrival
+    workload::ZipfSessionsConfig zipf_sessions;
+    workload::AzureConfig azure;
 };
 
 /// The whole of one run, as the config file gives it.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "model/engine/allocator.h"
+
 namespace kvplane::explore {
 
 using enum NumberClass;
@@ -18,24 +20,6 @@ void describe(Table& t, block::Shape& c) {
           {kDerived, "Llama-3-70B architecture", "Values of a head."});
     t.key("bytes_per_value", c.bytes_per_value, one_of<std::uint32_t>({1, 2, 4}, "bytes"),
           {kChosen, "BF16", "Bytes of a value; 1 for fp8."});
-}
-
-void describe(Table& t, WorkloadConfig& c) {
-    t.key("generator", c.generator,
-          choice<Generator>({{"zipf-sessions", Generator::kZipfSessions}}),
-          {kChosen, "baseline", "Which generator makes the requests where no trace is given."});
-    t.key("trace", c.trace, file_path(),
-          {kChosen, "free choice", "A trace to replay; replaces the generator; null: none."});
-    t.key("format", c.format,
-          choice<TraceFormat>({{"auto", TraceFormat::kAuto}, {"mooncake", TraceFormat::kMooncake}}),
-          {kChosen, "free choice", "Format of the trace; auto: by its first line."});
-    t.key("buckets", c.buckets, between<std::uint32_t>(2, 16, "of 16 buckets"),
-          {kChosen, "all; 8 of 16 is the stable load of the default node",
-           "Session buckets of the trace that are replayed."});
-    t.key("bucket_offset", c.bucket_offset, between<std::uint32_t>(0, 14, "buckets"),
-          {kChosen, "free choice", "The first bucket that is replayed."});
-    t.key("warm_up", c.warm_up, between<Time>({0}, Time::from_s(1'000'000)),
-          {kChosen, "free choice", "Requests that arrive earlier are served but not counted."});
 }
 
 Table run_table(RunConfig& c) {
@@ -67,9 +51,7 @@ Table run_table(RunConfig& c) {
 
 namespace {
 
-constexpr std::uint32_t kTraceTokens = 512;  // that one id of a trace stands for
-constexpr std::uint32_t kAllBuckets = 16;
-constexpr Bytes kIndexEntry{16};
+constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 31;  // frames have 32-bit numbers
 
 void validate_block(const RunConfig& c, const Settings& s) {
     const Bytes size = c.block.bytes();
@@ -83,29 +65,45 @@ void validate_block(const RunConfig& c, const Settings& s) {
     s.require(c.block.layers <= c.node.layers, {"block.layers", "host.node.layers"},
               fmt::format("a block of {} layers is more than the {} of host.node.layers",
                           c.block.layers, c.node.layers));
-    s.require(c.card.tier_capacity >= size, {"card.tier.capacity", "block.tokens"},
-              fmt::format("card.tier.capacity ({}) cannot hold {}", to_string(c.card.tier_capacity),
-                          shape));
+    const Bytes frame = engine::kGranule * ((size.count - 1) / engine::kGranule.count + 1);
+    s.require(c.card.tier_capacity >= frame, {"card.tier.capacity", "block.tokens"},
+              fmt::format("card.tier.capacity ({}) cannot hold {}, which takes {}",
+                          to_string(c.card.tier_capacity), shape, to_string(frame)));
     s.require(
         c.node.kv_budget >= size, {"host.node.kv_budget", "block.tokens"},
         fmt::format("host.node.kv_budget ({}) cannot hold {}", to_string(c.node.kv_budget), shape));
+    s.require(c.node.kv_budget / size <= kMostFrames, {"host.node.kv_budget", "block.tokens"},
+              fmt::format("host.node.kv_budget ({}) holds more than {} of {}",
+                          to_string(c.node.kv_budget), kMostFrames, shape));
 }
 
 void validate_workload(const RunConfig& c, const Settings& s) {
     const WorkloadConfig& w = c.workload;
-    s.require(w.buckets + w.bucket_offset <= kAllBuckets,
+    s.require(w.buckets + w.bucket_offset <= workload::kBuckets,
               {"workload.bucket_offset", "workload.buckets"},
               fmt::format("workload.bucket_offset + workload.buckets is {}; there are {} buckets",
-                          w.bucket_offset + w.buckets, kAllBuckets));
-    s.require(w.trace || w.format == TraceFormat::kAuto, {"workload.format"},
+                          w.bucket_offset + w.buckets, workload::kBuckets));
+    s.require(w.trace || w.format == workload::TraceFormat::kAuto, {"workload.format"},
               "is the format of a trace, and workload.trace is null");
-    // The one format there is has ids of 512 tokens.
-    const std::uint32_t tokens = c.block.tokens;
-    s.require(!w.trace || kTraceTokens % tokens == 0 || tokens % kTraceTokens == 0,
-              {"block.tokens", "workload.trace"},
-              fmt::format("blocks of {} tokens do not fit the trace, whose ids stand for {} tokens "
-                          "each; use a divisor or a multiple",
-                          tokens, kTraceTokens));
+    const workload::ZipfSessionsConfig& z = w.zipf_sessions;
+    s.require(
+        z.shared_prefix_tokens + std::uint64_t{z.initial_context_max} <= z.max_context,
+        {"workload.zipf_sessions.initial_context_max",
+         "workload.zipf_sessions.shared_prefix_tokens", "workload.zipf_sessions.max_context"},
+        fmt::format("shared_prefix_tokens + initial_context_max is {}, above max_context ({})",
+                    z.shared_prefix_tokens + std::uint64_t{z.initial_context_max}, z.max_context));
+    const auto ordered = [&](std::uint32_t low, std::uint32_t high, std::string_view low_key,
+                             std::string_view high_key) {
+        s.require(low <= high, {low_key, high_key},
+                  fmt::format("{} ({}) is above {} ({})", low_key, low, high_key, high));
+    };
+    ordered(z.initial_context_min, z.initial_context_max,
+            "workload.zipf_sessions.initial_context_min",
+            "workload.zipf_sessions.initial_context_max");
+    ordered(z.appended_min, z.appended_max, "workload.zipf_sessions.appended_min",
+            "workload.zipf_sessions.appended_max");
+    ordered(z.output_min, z.output_max, "workload.zipf_sessions.output_min",
+            "workload.zipf_sessions.output_max");
 }
 
 void validate_card(const RunConfig& c, const Settings& s) {
@@ -116,12 +114,6 @@ void validate_card(const RunConfig& c, const Settings& s) {
     s.require(e.chunk <= e.staging, {"card.chunk", "card.staging"},
               fmt::format("card.chunk ({}) does not fit card.staging ({})", to_string(e.chunk),
                           to_string(e.staging)));
-    const index::IndexConfig& i = c.card.index;
-    const Bytes row = kIndexEntry * i.slots * i.banks;
-    s.require(i.sram >= row, {"card.index.sram", "card.index.banks", "card.index.slots"},
-              fmt::format("card.index.sram ({}) is below one bucket a bank: {} banks x {} slots x "
-                          "{}",
-                          to_string(i.sram), i.banks, i.slots, to_string(kIndexEntry)));
 }
 
 }  // namespace
@@ -130,7 +122,7 @@ void validate(const RunConfig& config, const Settings& settings) {
     validate_block(config, settings);
     validate_workload(config, settings);
     validate_card(config, settings);
-    const driver::CopyEngineConfig& engine = config.driver.copy_engine;
+    const gpu::CopyEngineConfig& engine = config.driver.copy_engine;
     settings.require(engine.round_trip > engine.card_latency,
                      {"driver.copy_engine.round_trip", "driver.copy_engine.card_latency"},
                      fmt::format("driver.copy_engine.round_trip ({}) includes card_latency ({}) "

@@ -25,7 +25,8 @@ public:
 
     Value convert(const YAML::Node& node, int depth) {
         const int line = line_of(node);
-        if (depth > kDeepest || ++m_nodes > kMostNodes) fail(line, "is nested too deeply or too large");
+        if (depth > kDeepest || ++m_nodes > kMostNodes)
+            fail(line, "is nested too deeply or too large");
         const std::string& tag = node.Tag();
         if (!tag.empty() && tag != "?" && tag != "!") {
             fail(line, fmt::format("has the tag '{}'; tags are not supported", tag));

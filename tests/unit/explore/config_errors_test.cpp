@@ -62,6 +62,15 @@ TEST_F(ConfigErrors, WrongType) {
         {"seed: 18446744073709551616\n",
          "config.yaml:1: seed: '18446744073709551616' is too large; the largest is "
          "18446744073709551615"},
+        {"workload: {zipf_sessions: {zipf_exponent: 1e0}}\n",
+         "config.yaml:1: workload.zipf_sessions.zipf_exponent: '1e0' is not a number (digits, with "
+         "or without a decimal point)"},
+        {"workload: {zipf_sessions: {zipf_exponent: .nan}}\n",
+         "config.yaml:1: workload.zipf_sessions.zipf_exponent: '.nan' is not a number (digits, "
+         "with or without a decimal point)"},
+        {"workload: {zipf_sessions: {zipf_exponent: 01.5}}\n",
+         "config.yaml:1: workload.zipf_sessions.zipf_exponent: '01.5' starts with 0; leave it "
+         "away"},
         {"seed: [1]\n", "config.yaml:1: seed: is a list; it needs an integer"},
         {"seed:\n", "config.yaml:1: seed: has no value; it needs an integer"},
         {"seed: {a: 1}\n", "config.yaml:1: seed: is a mapping; it needs an integer"},
@@ -107,6 +116,10 @@ TEST_F(ConfigErrors, OutOfRange) {
          "config.yaml:1: card.flight: '0 s' is out of range; use 1 ps to 1 ms"},
         {"card: {link: {width: 3}}\n",
          "config.yaml:1: card.link.width: '3' is out of range; use 1, 2, 4, 8, 16"},
+        {"card: {index: {slots: 8}}\n",
+         "config.yaml:1: card.index.slots: '8' is out of range; use 2, 4"},
+        {"workload: {zipf_sessions: {zipf_exponent: 8.5}}\n",
+         "config.yaml:1: workload.zipf_sessions.zipf_exponent: '8.5' is out of range; use 0 to 8"},
         {"card: {link: {mps: 384 B}}\n",
          "config.yaml:1: card.link.mps: '384 B' is out of range; use 64 B to 4 KiB, a power of "
          "two"},
@@ -154,7 +167,7 @@ TEST_F(ConfigErrors, RulesOverSeveralKeys) {
          "host.node.layers"},
         {"card:\n  tier: {capacity: 4 MiB}\n",
          "config.yaml:2: card.tier.capacity: card.tier.capacity (4 MiB) cannot hold a block of 5 "
-         "MiB (16 tokens x 320 KiB)"},
+         "MiB (16 tokens x 320 KiB), which takes 5 MiB"},
         {"host: {node: {kv_budget: 4 MiB}}\n",
          "config.yaml:1: host.node.kv_budget: host.node.kv_budget (4 MiB) cannot hold a block of "
          "5 MiB (16 tokens x 320 KiB)"},
@@ -166,16 +179,30 @@ TEST_F(ConfigErrors, RulesOverSeveralKeys) {
          "(256 B)"},
         {"card: {staging: 4 KiB, chunk: 8 KiB}\n",
          "config.yaml:1: card.chunk: card.chunk (8 KiB) does not fit card.staging (4 KiB)"},
-        {"card: {index: {sram: 4 KiB, banks: 32, slots: 32}}\n",
-         "config.yaml:1: card.index.slots: '32' is out of range; use 1, 2, 4, 8"},
         {"workload:\n  buckets: 8\n  bucket_offset: 10\n",
          "config.yaml:3: workload.bucket_offset: workload.bucket_offset + workload.buckets is 18; "
          "there are 16 buckets"},
         {"workload: {format: mooncake}\n",
          "config.yaml:1: workload.format: is the format of a trace, and workload.trace is null"},
-        {"workload: {trace: a.jsonl}\nblock: {tokens: 48}\n",
-         "config.yaml:2: block.tokens: blocks of 48 tokens do not fit the trace, whose ids stand "
-         "for 512 tokens each; use a divisor or a multiple"},
+        {"workload:\n  zipf_sessions:\n    max_context: 8192\n",
+         "config.yaml:3: workload.zipf_sessions.max_context: shared_prefix_tokens + "
+         "initial_context_max is 14336, above max_context (8192)"},
+        {"workload: {zipf_sessions: {output_min: 300}}\n",
+         "config.yaml:1: workload.zipf_sessions.output_min: workload.zipf_sessions.output_min "
+         "(300) is above workload.zipf_sessions.output_max (256)"},
+        {"workload: {zipf_sessions: {appended_max: 31}}\n",
+         "config.yaml:1: workload.zipf_sessions.appended_max: workload.zipf_sessions.appended_min "
+         "(32) is above workload.zipf_sessions.appended_max (31)"},
+        {"workload: {zipf_sessions: {initial_context_min: 12289}}\n",
+         "config.yaml:1: workload.zipf_sessions.initial_context_min: "
+         "workload.zipf_sessions.initial_context_min (12289) is above "
+         "workload.zipf_sessions.initial_context_max (12288)"},
+        {"block: {tokens: 1, layers: 1, kv_heads: 16}\nhost: {node: {kv_budget: 64 TiB}}\n",
+         "config.yaml:2: host.node.kv_budget: host.node.kv_budget (64 TiB) holds more than "
+         "2147483648 of a block of 8 KiB (1 tokens x 8 KiB)"},
+        {"block: {tokens: 1, layers: 1, kv_heads: 9}\ncard: {tier: {capacity: 4608 B}}\n",
+         "config.yaml:2: card.tier.capacity: card.tier.capacity (4608 B) cannot hold a block of "
+         "4608 B (1 tokens x 4608 B), which takes 8 KiB"},
         {"driver: {copy_engine: {round_trip: 100 ns}}\n",
          "config.yaml:1: driver.copy_engine.round_trip: driver.copy_engine.round_trip (100 ns) "
          "includes card_latency (133 ns) and must be longer"},
