@@ -53,16 +53,17 @@ BlockIndex WTinyLfu::victim(const Moment& /*now*/) {
         const BlockIndex probation = m_segments.first(kProbation);
         const BlockIndex main = probation == kNoBlock ? m_segments.first(kProtected) : probation;
         if (candidate == kNoBlock) return main;
-        if (m_segments.size(kWindow) <= m_window_limit) {
-            return main == kNoBlock ? candidate : main;
+        if (main != kNoBlock) {
+            if (m_segments.size(kWindow) < m_window_limit) return main;
+            if (count(candidate) <= count(main)) return candidate;
         }
-        if (m_segments.size(kProbation) + m_segments.size(kProtected) < m_main_limit) {
+        const std::uint64_t main_size = m_segments.size(kProbation) + m_segments.size(kProtected);
+        if (main_size >= m_main_limit) {
+            if (main == kNoBlock) return candidate;
             m_segments.place(candidate, kProbation);
-            continue;
+            return main;
         }
-        if (main == kNoBlock || count(candidate) <= count(main)) return candidate;
         m_segments.place(candidate, kProbation);
-        return main;
     }
 }
 

@@ -9,9 +9,12 @@
 
 namespace kvplane::control {
 
-/// W-TinyLFU: blocks come into an LRU window, a hundredth of the capacity. What overflows it
-/// contends with the next victim of the main part, a segmented LRU, and the one with fewer
-/// references leaves; while the main part has room it just moves on. State: the counts, an ageing
+/// W-TinyLFU: blocks come into an LRU window, a hundredth of the capacity. The oldest of a full
+/// window contends with the next victim of the main part, a segmented LRU. The candidate leaves
+/// unless it has more references; if it has, it joins the main part, whose victim leaves in its
+/// stead once the main part is full. A read set is pinned while it comes in, so the window may
+/// outgrow its share, at the main part's cost, and gives it back by the same contest.
+/// State: the counts, an ageing
 /// sketch of every reference (kSketch) or exact counts of references for as long as they live.
 class WTinyLfu final : public Policy {
 public:

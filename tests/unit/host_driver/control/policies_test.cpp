@@ -342,9 +342,10 @@ public:
                 first(m_probation) != kNoBlock ? first(m_probation) : first(m_protected);
             const BlockIndex candidate = first(m_window);
             if (candidate == kNoBlock) return main;
-            if (m_window.size() <= m_window_limit) return main != kNoBlock ? main : candidate;
             const bool room = m_probation.size() + m_protected.size() < m_main_limit;
-            if (!room && (main == kNoBlock || count(candidate) <= count(main))) return candidate;
+            const bool stronger = main == kNoBlock || count(candidate) > count(main);
+            if (main != kNoBlock && m_window.size() < m_window_limit) return main;
+            if (!stronger || (main == kNoBlock && !room)) return candidate;
             take(m_window, candidate);
             m_probation.push_back(candidate);
             if (!room) return main;
@@ -504,6 +505,37 @@ TEST(PoliciesTest, WTinyLfuEqualsItsTwin) {
                  [](std::size_t c) { return std::make_unique<WTinyLfuTwin>(c, this_stay); });
     expect_twins({.replacement = Replacement::kWTinyLfu, .state = kFullState},
                  [](std::size_t c) { return std::make_unique<WTinyLfuTwin>(c, ever); });
+}
+
+TEST(PoliciesTest, WTinyLfuKeepsWhatWasReadOftenOnlyIfItRemembers) {
+    // A scan passes; block 3 returns again and again, but never finds itself still there.
+    for (const bool remembers : {false, true}) {
+        const auto policy = make_policy(
+            {.replacement = Replacement::kWTinyLfu, .state = remembers ? kFullState : StateSpec{}},
+            3, 100);
+        bool stayed = false;
+        std::vector<bool> resident(100, false);
+        const auto read = [&](std::uint32_t b) {
+            const bool hit = resident[b];
+            stayed = stayed || (hit && b == 3);
+            if (hit) {
+                policy->set_eligible({b}, false);
+            } else if (std::count(resident.begin(), resident.end(), true) == 3) {
+                const BlockIndex victim = policy->victim({});
+                policy->on_remove(victim);
+                resident[victim.value] = false;
+            }
+            if (!hit) policy->on_insert({b}, {});
+            resident[b] = true;
+            policy->on_access({.block = {b}, .hit = hit, .now = {}});
+            policy->set_eligible({b}, true);
+        };
+        for (std::uint32_t b = 10; b < 50; ++b) {
+            read(b);
+            if (b % 4 == 3) read(3);
+        }
+        EXPECT_EQ(stayed, remembers);
+    }
 }
 
 TEST(PoliciesTest, AmpleSketchesAndGhostsEqualFullState) {
