@@ -24,12 +24,12 @@ public:
     /// TLM_ADDRESS_ERROR_RESPONSE, a write into a frame that holds a block
     /// TLM_GENERIC_ERROR_RESPONSE (payload is written once) and is counted. The annotated delay
     /// ends when the answer has left on the wire. No DMI: every access takes its time.
-    tlm_utils::simple_target_socket<Type3Card> mem{"mem"};
+    tlm_utils::simple_target_socket_optional<Type3Card> mem{"mem"};
     /// The engine's registers (management::QueueRegisters): aligned accesses of 8 bytes. Doorbells
     /// are posted: the card sees them one flight later.
-    tlm_utils::simple_target_socket<Type3Card> mmio{"mmio"};
-    /// The card's DMA.
-    sc_core::sc_port<engine::DmaTargetIf> dma{"dma"};
+    tlm_utils::simple_target_socket_optional<Type3Card> mmio{"mmio"};
+    /// The card's DMA. May stay unbound where no intent is ever submitted; so may the sockets.
+    engine::DmaPort dma{"dma"};
     /// Copies by a host-side mover.
     sc_core::sc_export<engine::BulkMemIf> bulk{"bulk"};
 

@@ -49,7 +49,7 @@ public:
               index::ResidentIndex& index);
 
     /// The way to host memory and GPU windows.
-    sc_core::sc_port<DmaTargetIf> dma{"dma"};
+    DmaPort dma{"dma"};
 
     /// Optional; set before the simulation starts.
     void observe(MoveObserver& observer) { m_observer = &observer; }

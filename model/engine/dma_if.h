@@ -26,4 +26,7 @@ public:
                              std::span<std::uint8_t> data) = 0;
 };
 
+/// A port that may stay unbound: a card driven by a copy engine never uses its DMA.
+using DmaPort = sc_core::sc_port<DmaTargetIf, 1, sc_core::SC_ZERO_OR_MORE_BOUND>;
+
 }  // namespace kvplane::engine

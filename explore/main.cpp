@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The `kvplane` command. Exit codes: 0 fine; 1 a run marked invalid or a tolerance missed; 2 the
+/// user's mistake; 3 a broken invariant of ours.
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <systemc>
+
+#include "explore/config.h"
+#include "explore/config_report.h"
+#include "explore/run.h"
+#include "explore/run_schema.h"
+#include "model/common/errors.h"
+
+namespace {
+
+using kvplane::explore::RunOptions;
+
+constexpr int kUserMistake = 2;
+constexpr int kBroken = 3;
+
+/// Runs `command` and turns what it throws into a line on stderr and an exit code.
+template <class Command>
+int guarded(Command command) {
+    try {
+        return command();
+    } catch (const kvplane::UserError& error) {
+        std::cerr << "kvplane: " << error.what() << "\n";
+        return kUserMistake;
+    } catch (const std::exception& error) {
+        std::cerr << "kvplane: broken invariant: " << error.what() << "\n";
+        return kBroken;
+    }
+}
+
+void add_config(CLI::App& command, RunOptions& options) {
+    command.add_option("config", options.config, "Config file")->required();
+    command.add_option("--set", options.sets, "Overrides a key: path=value")
+        ->type_name("PATH=VALUE")
+        ->allow_extra_args(false);
+}
+
+void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
+    CLI::App* command = app.add_subcommand("run", "Replay a workload through a card");
+    add_config(*command, options);
+    command->add_option("--out", options.out, "Folder of the result [out/<config>-<hash>]");
+    command->add_flag("--json", options.json, "Print the result as one JSON object");
+    command->add_flag("--check", options.check, "Check every invariant at every step");
+    command->callback(
+        [&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+}
+
+void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
+    using namespace kvplane::explore;
+    CLI::App* config = app.add_subcommand("config", "Look at configs and their keys");
+    config->require_subcommand(1);
+    CLI::App* check = config->add_subcommand("check", "Say whether a config is sound");
+    add_config(*check, options);
+    check->callback([&] {
+        exit_code = guarded([&] {
+            static_cast<void>(load(options.config, options.sets));
+            std::cout << options.config << ": sound\n";
+            return 0;
+        });
+    });
+    CLI::App* show = config->add_subcommand("show", "Every key with value, origin and source");
+    add_config(*show, options);
+    show->add_flag("--json", options.json, "Print one JSON object");
+    show->callback([&] {
+        exit_code = guarded([&] {
+            const LoadedConfig loaded = load(options.config, options.sets);
+            if (options.json) {
+                std::cout << settings_json(loaded.settings).dump() << "\n";
+            } else {
+                write_settings(std::cout, loaded.settings);
+            }
+            return 0;
+        });
+    });
+    CLI::App* schema = config->add_subcommand("schema", "Every key with unit, range and source");
+    schema->add_flag("--json", options.json, "Print one JSON object");
+    schema->callback([&] {
+        exit_code = guarded([&] {
+            RunConfig run;
+            const Table table = run_table(run);
+            if (options.json) {
+                std::cout << schema_json(table).dump() << "\n";
+            } else {
+                write_schema(std::cout, table);
+            }
+            return 0;
+        });
+    });
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+    // libsystemc prints its banner unless told not to, before it calls sc_main.
+    setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+    return sc_core::sc_elab_and_sim(argc, argv);
+}
+
+int sc_main(int argc, char* argv[]) {
+    CLI::App app{"kvplane: a CXL memory card that keeps an LLM fleet's KV cache"};
+    app.require_subcommand(1);
+    RunOptions options;
+    int exit_code = 0;
+    add_run(app, options, exit_code);
+    add_config_commands(app, options, exit_code);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : kUserMistake;
+    }
+    return exit_code;
+}

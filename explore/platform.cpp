@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/platform.h"
+
+#include <fmt/format.h>
+
+#include "host_driver/driver/card_driver.h"
+#include "host_driver/driver/host_issued.h"
+#include "host_driver/workload/assemble.h"
+#include "host_driver/workload/trace.h"
+#include "host_driver/workload/zipf_sessions.h"
+#include "model/common/errors.h"
+#include "model/index/tlm_index.h"
+
+namespace kvplane::explore {
+namespace {
+
+std::unique_ptr<index::ResidentIndex> make_index(const index::IndexConfig& config) {
+    switch (config.implementation) {
+        case index::Implementation::kTlm: return std::make_unique<index::TlmIndex>(config);
+    }
+    throw InvariantError("unknown implementation of the index");
+}
+
+std::uint64_t frames_of(const RunConfig& config) {
+    return config.node.kv_budget / config.block.bytes();
+}
+
+}  // namespace
+
+workload::Workload load_workload(const RunConfig& config) {
+    workload::AssembleOptions options{
+        .tokens_per_block = config.block.tokens,
+        .buckets = config.workload.buckets,
+        .bucket_offset = config.workload.bucket_offset,
+        .backwards = config.workload.time_backwards,
+        .slice = {.last_layer = static_cast<std::uint16_t>(config.block.layers - 1)}};
+    if (config.workload.trace) {
+        return workload::read_trace(config.workload.trace->expanded(),
+                                    config.workload.format,
+                                    {.assemble = options,
+                                     .azure = config.workload.azure,
+                                     .seed = config.seed});
+    }
+    switch (config.workload.generator) {
+        case Generator::kZipfSessions:
+            return workload::assemble(workload::generate(config.workload.zipf_sessions, config.seed,
+                                                         config.block.tokens),
+                                      options);
+    }
+    throw InvariantError("unknown generator");
+}
+
+Platform::Platform(const RunConfig& config, workload::Workload workload, bool check)
+    : m_config(config),
+      m_workload(std::move(workload)),
+      m_ledger(static_cast<std::uint32_t>(m_workload.blocks.size()),
+               check ? block::OnBreach::kThrow : block::OnBreach::kCount),
+      m_hbm(frames_of(config), config.block.bytes(), config.card.payload == card::Payload::kBytes),
+      m_step_time(config.node, config.block.bytes_per_token()),
+      m_index(make_index(config.card.index)),
+      m_card(std::make_unique<card::Type3Card>("card", config.card, config.block.bytes(),
+                                               *m_index)) {
+    make_driver();
+    m_engine = std::make_unique<serving::Engine>("engine", config.serving, m_workload, m_step_time,
+                                                 m_hbm.frames(), config.workload.warm_up, m_ledger);
+    m_control = std::make_unique<control::ControlPlane>(
+        config.control, m_workload, m_card->data_plane().tier().frames().capacity(), m_hbm,
+        m_ledger, *m_driver, *m_engine);
+    m_engine->bind(*m_control);
+    if (check) m_engine->check_every_step();
+}
+
+Platform::~Platform() = default;
+
+void Platform::make_driver() {
+    switch (m_config.driver.mechanism) {
+        case driver::Mechanism::kCard: {
+            auto card_driver = std::make_unique<driver::CardDriver>("driver", m_config.driver,
+                                                                    m_hbm, m_moves);
+            card_driver->mmio.bind(m_card->mmio);
+            m_card->dma.bind(*card_driver);
+            m_card->data_plane().observe(*card_driver);
+            m_driver = std::move(card_driver);
+            return;
+        }
+        case driver::Mechanism::kCopyEngine: {
+            auto host_issued = std::make_unique<driver::HostIssuedDriver>(
+                m_config.driver, m_config.card.tier_capacity,
+                static_cast<std::uint32_t>(m_workload.blocks.size()), m_hbm, m_moves);
+            host_issued->copy_engine.mem.bind(m_card->bulk);
+            m_driver = std::move(host_issued);
+            return;
+        }
+    }
+    throw InvariantError("unknown mechanism");
+}
+
+void Platform::run() {
+    sc_core::sc_start();
+    if (m_engine->unfinished() != 0) {
+        throw InvariantError(fmt::format("the run stands still at {} with {} requests unfinished",
+                                         to_string(now()), m_engine->unfinished()));
+    }
+    m_control->audit();
+    check_conservation();
+}
+
+void Platform::check_conservation() const {
+    const block::LedgerCounts& counts = m_ledger.counts();
+    const Bytes promoted = m_hbm.block() * counts.promotions;
+    const Bytes demoted = m_hbm.block() * counts.demotions;
+    if (promoted != m_hbm.written() || promoted != m_moves.promoted_bytes() ||
+        demoted != m_hbm.read() || demoted != m_moves.demoted_bytes()) {
+        throw InvariantError(fmt::format(
+            "bytes are lost: promoted {} B, written to HBM {}, measured {}; demoted {}, read from "
+            "HBM {}, measured {}",
+            promoted.count, m_hbm.written().count, m_moves.promoted_bytes().count, demoted.count,
+            m_hbm.read().count, m_moves.demoted_bytes().count));
+    }
+    Int128 stages = 0;
+    for (std::size_t i = 0; i < engine::kStages; ++i) {
+        stages += m_moves.stage_sum_ps(static_cast<engine::Stage>(i));
+    }
+    if (stages != m_moves.promotion().sum_ps()) {
+        throw InvariantError("the stages of promotions do not sum to their latencies");
+    }
+}
+
+}  // namespace kvplane::explore

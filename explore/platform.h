@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A whole run, wired: workload, serving engine, control plane, driver, card. The one place that
+/// chooses implementations.
+#pragma once
+
+#include <memory>
+
+#include "explore/run_config.h"
+#include "host_driver/control/control_plane.h"
+#include "host_driver/driver/driver.h"
+#include "host_driver/driver/move_metrics.h"
+#include "host_driver/gpu/hbm_pool.h"
+#include "host_driver/gpu/step_time.h"
+#include "host_driver/serving/engine.h"
+#include "host_driver/workload/request.h"
+#include "model/block/ledger.h"
+#include "model/card/type3_card.h"
+
+namespace kvplane::explore {
+
+/// The requests that `config` names. Throws UserError for what is wrong in a trace.
+[[nodiscard]] workload::Workload load_workload(const RunConfig& config);
+
+class Platform {
+public:
+    /// `check`: walk every read set, and stop at the first breach of write-once.
+    Platform(const RunConfig& config, workload::Workload workload, bool check);
+    ~Platform();
+    Platform(const Platform&) = delete;
+    Platform& operator=(const Platform&) = delete;
+
+    /// Simulates until nothing is left to do, then checks what must hold at the end. Throws
+    /// InvariantError.
+    void run();
+
+    [[nodiscard]] const workload::Workload& workload() const { return m_workload; }
+    [[nodiscard]] const block::Ledger& ledger() const { return m_ledger; }
+    [[nodiscard]] const gpu::HbmPool& hbm() const { return m_hbm; }
+    [[nodiscard]] const driver::MoveMetrics& moves() const { return m_moves; }
+    [[nodiscard]] const control::ControlPlane& control() const { return *m_control; }
+    [[nodiscard]] serving::Engine& engine() { return *m_engine; }
+    [[nodiscard]] const serving::Engine& engine() const { return *m_engine; }
+    [[nodiscard]] const card::Type3Card& card() const { return *m_card; }
+    [[nodiscard]] const index::ResidentIndex& index() const { return *m_index; }
+
+private:
+    void make_driver();
+    void check_conservation() const;
+
+    RunConfig m_config;
+    workload::Workload m_workload;
+    block::Ledger m_ledger;
+    gpu::HbmPool m_hbm;
+    gpu::StepTime m_step_time;
+    driver::MoveMetrics m_moves;
+    std::unique_ptr<index::ResidentIndex> m_index;
+    std::unique_ptr<card::Type3Card> m_card;
+    std::unique_ptr<driver::Driver> m_driver;
+    std::unique_ptr<serving::Engine> m_engine;
+    std::unique_ptr<control::ControlPlane> m_control;
+};
+
+}  // namespace kvplane::explore

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/run.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "explore/config.h"
+#include "explore/platform.h"
+#include "explore/result.h"
+#include "model/common/errors.h"
+
+namespace kvplane::explore {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A line on stderr that says how far the run is, where that is a terminal.
+class TerminalProgress final : public serving::ProgressListener {
+public:
+    void progress(std::uint64_t finished, std::uint64_t total, Time simulated) override {
+        if (seconds_since(m_printed) < kEvery && finished != total) return;
+        m_printed = Clock::now();
+        const double elapsed = seconds_since(m_start);
+        const double left =
+            elapsed * static_cast<double>(total - finished) / static_cast<double>(finished);
+        fmt::print(stderr, "\r{} of {} requests, {:.0f} s simulated, {:.0f} s left   ", finished,
+                   total, simulated.s(), left);
+        if (finished == total) fmt::print(stderr, "\n");
+    }
+
+private:
+    static constexpr double kEvery = 0.5;  ///< seconds
+    Clock::time_point m_start = Clock::now();
+    Clock::time_point m_printed = m_start;
+};
+
+std::uint64_t peak_rss_mib() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_maxrss) / 1024;
+}
+
+std::string out_directory(const RunOptions& options, const LoadedConfig& config) {
+    const std::string stem = std::filesystem::path(options.config).stem().string();
+    const std::string out =
+        options.out.empty() ? fmt::format("out/{}-{}", stem, config.settings.hash()) : options.out;
+    std::error_code error;
+    std::filesystem::create_directories(out, error);
+    if (error) throw UserError(fmt::format("--out {}: {}", out, error.message()));
+    return out;
+}
+
+void report_infeasible(const Platform& platform) {
+    const auto& infeasible = platform.engine().infeasible();
+    if (infeasible.empty()) return;
+    const workload::Request& first = platform.workload().requests[infeasible.front()];
+    fmt::print(stderr,
+               "{} of {} requests are infeasible and were not served; the first needs {} tokens "
+               "with its output, the HBM budget holds {}\n",
+               infeasible.size(), platform.workload().requests.size(),
+               first.input_tokens + first.output_tokens,
+               platform.hbm().frames() * platform.workload().tokens_per_block);
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+    const Clock::time_point start = Clock::now();
+    const LoadedConfig config = load(options.config, options.sets);
+    const std::string out = out_directory(options, config);
+    Platform platform(config.run, load_workload(config.run), options.check);
+    TerminalProgress progress;
+    if (isatty(STDERR_FILENO) != 0) platform.engine().listen(progress);
+    platform.run();
+
+    const nlohmann::ordered_json result =
+        make_result(config, platform, {seconds_since(start), peak_rss_mib()});
+    std::ostringstream effective;
+    config.settings.write_effective(effective);
+    write_file(out + "/config.yaml", effective.str());
+    write_file(out + "/result.json", result.dump(2) + "\n");
+    report_infeasible(platform);
+    if (options.json) {
+        std::cout << flat_rows(result).dump() << "\n";
+    } else {
+        print_summary(std::cout, result);
+        std::cout << "result      " << out << "/result.json\n";
+    }
+    return result["meta"]["valid"].get<bool>() ? 0 : 1;
+}
+
+}  // namespace kvplane::explore
