@@ -94,13 +94,11 @@ bool LineReader::fill() {
     std::memmove(m_buffer.data(), m_buffer.data() + m_begin, m_end - m_begin);
     m_end -= m_begin;
     m_begin = 0;
-    if (m_end == m_buffer.size()) {
-        if (m_end > kLongestLine) {
-            throw UserError(m_path, m_number + 1,
-                            fmt::format("the line is longer than {} bytes", kLongestLine));
-        }
-        m_buffer.resize(2 * m_buffer.size());
+    if (m_end > kLongestLine) {
+        throw UserError(m_path, m_number + 1,
+                        fmt::format("the line is longer than {} bytes", kLongestLine));
     }
+    if (m_end == m_buffer.size()) m_buffer.resize(2 * m_buffer.size());
     const std::size_t room = m_buffer.size() - m_end;
     const std::size_t count = std::fread(m_buffer.data() + m_end, 1, room, m_file.get());
     if (count == 0 && std::ferror(m_file.get()) != 0) {

@@ -11,15 +11,21 @@ PromptWriter::PromptWriter(RawTrace& trace, std::uint32_t shared_tokens) : m_tra
 }
 
 std::uint32_t PromptWriter::append(RawRequest request, Context& context) {
-    if (context.empty()) context = m_shared;
+    if (context.full.empty()) context.full = m_shared;
     const std::uint32_t full = request.input_tokens / m_trace.tokens_per_id;
     const bool rest = request.input_tokens % m_trace.tokens_per_id != 0;
-    while (context.size() < full) context.push_back(m_next_id++);
+    while (context.full.size() < full) context.full.push_back(m_next_id++);
     std::vector<std::uint64_t>& ids = m_trace.ids;
     request.first_id = ids.size();
     request.id_count = full + (rest ? 1 : 0);
-    ids.insert(ids.end(), context.begin(), context.begin() + full);
-    if (rest) ids.push_back(m_next_id++);
+    ids.insert(ids.end(), context.full.begin(), context.full.begin() + full);
+    if (rest) {
+        if (context.rest_end != request.input_tokens) {
+            context.rest_end = request.input_tokens;
+            context.rest_id = m_next_id++;
+        }
+        ids.push_back(context.rest_id);
+    }
     m_trace.requests.push_back(request);
     return static_cast<std::uint32_t>(m_trace.requests.size() - 1);
 }

@@ -14,13 +14,17 @@
 
 namespace kvplane::workload {
 
-/// Makes the requests of a trace whose ids are drawn: every full id of tokens gets a number of its
-/// own once, and so does every partial id at the end of a prompt, since what it stands for is never
-/// the whole of another.
+/// Makes the requests of a trace whose ids are drawn: every full id's worth of tokens gets a number
+/// of its own once. So does the rest at the end of a prompt, once for each length of the prompt:
+/// when the prompt grows, the tokens that fill the id up make it another.
 class PromptWriter {
 public:
-    /// The ids of the full part of one session's context.
-    using Context = std::vector<std::uint64_t>;
+    /// The tokens of one session.
+    struct Context {
+        std::vector<std::uint64_t> full;  ///< ids
+        std::uint32_t rest_end = 0;       ///< tokens of the last prompt that had a rest
+        std::uint64_t rest_id = 0;        ///< of that rest
+    };
 
     /// `shared_tokens`: those with which every context begins; a rest that does not fill an id is
     /// each session's own.

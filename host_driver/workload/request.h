@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kNoRequest = UINT32_MAX;
 /// is then an estimate (the generator says how), for views without service times and for replay in
 /// open loop. `after` always names an earlier request.
 struct Request {
-    Time arrival;
+    Time arrival{};
     std::uint32_t input_tokens = 0;   ///< at least 1
     std::uint32_t output_tokens = 0;  ///< at least 1
     std::uint64_t first_ref = 0;
@@ -32,7 +32,7 @@ struct Request {
     std::uint32_t session = 0;      ///< from 1, requests of one share a prefix; 0 where not known
     std::uint32_t tenant = 0;
     std::uint32_t after = kNoRequest;
-    Time pause;
+    Time pause{};
 };
 
 /// A distinct block of a workload.

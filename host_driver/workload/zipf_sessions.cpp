@@ -57,7 +57,7 @@ RawTrace generate(const ZipfSessionsConfig& config, std::uint64_t seed,
         if (session.number == 0 || session.next_tokens > config.max_context) {
             const std::uint64_t initial =
                 lengths.uniform(config.initial_context_min, config.initial_context_max);
-            session.context.clear();
+            session.context = {};
             session.number = ++begun;
             session.next_tokens = config.shared_prefix_tokens + static_cast<std::uint32_t>(initial);
         }

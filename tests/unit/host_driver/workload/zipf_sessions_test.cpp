@@ -97,7 +97,7 @@ TEST(ZipfSessionsTest, TurnsFollowZipfAndArrivalsPoisson) {
     config.max_context = kMostTokens;
     config.initial_context_max = 1024;
     config.appended_max = 32;
-    const RawTrace trace = generate(config, 1, 512);
+    const RawTrace trace = generate(config, 1, 65'536);
     std::vector<double> turns;
     for (const auto& session : by_session(trace)) {
         turns.push_back(static_cast<double>(session.size()));

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore/trace.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "host_driver/workload/kvplane_trace.h"
+#include "host_driver/workload/trace_info.h"
+#include "model/common/errors.h"
+
+namespace kvplane::explore {
+namespace {
+
+using Row = nlohmann::ordered_json;
+
+void add_spread(Row& row, const std::string& name, const workload::Spread& spread) {
+    row[name + "_mean"] = spread.mean;
+    row[name + "_p10"] = spread.p10;
+    row[name + "_p50"] = spread.p50;
+    row[name + "_p90"] = spread.p90;
+    row[name + "_p99"] = spread.p99;
+    row[name + "_max"] = spread.max;
+}
+
+Row make_row(const TraceSource& source, workload::TraceFormat format) {
+    workload::TraceOptions options = source.options;
+    options.assemble.spread_equal_stamps = false;
+    const workload::Workload trace = workload::read_trace(source.path, format, options);
+    const workload::TraceInfo info = workload::trace_info(trace);
+    Row row;
+    row["trace"] = source.path;
+    row["format"] = workload::name_of(format);
+    row["tokens_per_block"] = trace.tokens_per_block;
+    row["requests"] = info.requests;
+    row["block_refs"] = info.block_refs;
+    row["unique_blocks"] = info.unique_blocks;
+    row["max_read_set"] = info.max_read_set;
+    row["infinite_hit_rate"] = info.infinite_hit_rate;
+    row["touched_once"] = info.touched_once;
+    row["span_s"] = info.span_s;
+    row["requests_per_s"] = info.requests_per_s;
+    add_spread(row, "input_tokens", info.input_tokens);
+    add_spread(row, "output_tokens", info.output_tokens);
+    add_spread(row, "refs_per_request", info.refs_per_request);
+    row["sessions"] = info.sessions;
+    row["multi_turn_sessions"] = info.multi_turn_sessions;
+    row["multi_turn_requests"] = info.multi_turn_requests;
+    add_spread(row, "turns", info.turns);
+    row["tenants"] = info.tenants;
+    return row;
+}
+
+void print_table(const Row& row, std::ostream& out) {
+    for (const auto& [key, value] : row.items()) {
+        const std::string text = value.is_number_float()
+                                     ? fmt::format("{:.4f}", value.get<double>())
+                                 : value.is_string() ? value.get<std::string>()
+                                                     : value.dump();
+        out << fmt::format("{:<22} {}\n", key, text);
+    }
+}
+
+void finish(std::ostream& out) {
+    if (!out.flush()) throw UserError("cannot write the output: is the disk full?");
+}
+
+}  // namespace
+
+void print_trace_info(const TraceSource& source, bool json, std::ostream& out) {
+    const workload::TraceFormat format = source.format == workload::TraceFormat::kAuto
+                                             ? workload::detect_format(source.path)
+                                             : source.format;
+    const Row row = make_row(source, format);
+    if (json) {
+        Row object;
+        object["schema"] = "kvplane.trace/1";
+        object["rows"] = Row::array({row});
+        out << object.dump(2) << '\n';
+    } else {
+        print_table(row, out);
+    }
+    finish(out);
+}
+
+void convert_trace(const TraceSource& source, std::ostream& out) {
+    workload::write_kvplane(workload::read_raw_trace(source.path, source.format, source.options),
+                            out);
+    finish(out);
+}
+
+void generate_trace(const workload::GeneratorConfig& config, std::uint64_t seed,
+                    std::uint32_t tokens_per_id, std::ostream& out) {
+    workload::write_kvplane(workload::generate(config, seed, tokens_per_id), out);
+    finish(out);
+}
+
+}  // namespace kvplane::explore

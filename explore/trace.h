@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// `kvplane trace`: what a trace holds, and traces from traces or from parameters.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "host_driver/workload/generators.h"
+#include "host_driver/workload/trace.h"
+
+namespace kvplane::explore {
+
+/// A trace in a file, and how to read it.
+struct TraceSource {
+    std::string path;
+    workload::TraceFormat format = workload::TraceFormat::kAuto;
+    workload::TraceOptions options{};
+};
+
+/// `trace info`: prints what the trace holds in blocks of options.assemble.tokens_per_block tokens,
+/// as a table or, with `json`, as {"schema": "kvplane.trace/1", "rows": [...]} with one row, whose
+/// keys are the fields of workload::TraceInfo. The span is that of the stamps as they stand. Throws
+/// UserError for a bad trace.
+void print_trace_info(const TraceSource& source, bool json, std::ostream& out);
+
+/// `trace convert`: writes the trace in our own format, stamps and ids as they stand. Throws
+/// UserError for a bad trace, or where `out` does not take it.
+void convert_trace(const TraceSource& source, std::ostream& out);
+
+/// `trace generate`: writes a workload drawn from parameters in our own format, with ids of
+/// `tokens_per_id` tokens. Throws UserError for a bad parameter, or where `out` does not take it.
+void generate_trace(const workload::GeneratorConfig& config, std::uint64_t seed,
+                    std::uint32_t tokens_per_id, std::ostream& out);
+
+}  // namespace kvplane::explore
