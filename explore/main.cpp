@@ -9,6 +9,7 @@
 
 #include "explore/config.h"
 #include "explore/config_report.h"
+#include "explore/place.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
 #include "model/common/errors.h"
@@ -47,8 +48,20 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_option("--out", options.out, "Folder of the result [out/<config>-<hash>]");
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
-    command->callback(
-        [&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+    command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+}
+
+void add_place(CLI::App& app, RunOptions& options, int& exit_code) {
+    CLI::App* command =
+        app.add_subcommand("place", "Compare placement policies and bounds, without timing");
+    add_config(*command, options);
+    command->add_flag("--json", options.json, "Print one JSON object");
+    command->callback([&] {
+        exit_code = guarded([&] {
+            return kvplane::explore::place(
+                {.config = options.config, .sets = options.sets, .json = options.json}, std::cout);
+        });
+    });
 }
 
 void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
@@ -108,6 +121,7 @@ int sc_main(int argc, char* argv[]) {
     RunOptions options;
     int exit_code = 0;
     add_run(app, options, exit_code);
+    add_place(app, options, exit_code);
     add_config_commands(app, options, exit_code);
     try {
         app.parse(argc, argv);

@@ -7,7 +7,6 @@
 #include "host_driver/driver/host_issued.h"
 #include "host_driver/workload/assemble.h"
 #include "host_driver/workload/trace.h"
-#include "host_driver/workload/zipf_sessions.h"
 #include "model/common/errors.h"
 #include "model/index/tlm_index.h"
 
@@ -16,7 +15,8 @@ namespace {
 
 std::unique_ptr<index::ResidentIndex> make_index(const index::IndexConfig& config) {
     switch (config.implementation) {
-        case index::Implementation::kTlm: return std::make_unique<index::TlmIndex>(config);
+        case index::Implementation::kTlm:
+            return std::make_unique<index::TlmIndex>(config);
     }
     throw InvariantError("unknown implementation of the index");
 }
@@ -35,19 +35,12 @@ workload::Workload load_workload(const RunConfig& config) {
         .backwards = config.workload.time_backwards,
         .slice = {.last_layer = static_cast<std::uint16_t>(config.block.layers - 1)}};
     if (config.workload.trace) {
-        return workload::read_trace(config.workload.trace->expanded(),
-                                    config.workload.format,
-                                    {.assemble = options,
-                                     .azure = config.workload.azure,
-                                     .seed = config.seed});
+        return workload::read_trace(
+            config.workload.trace->expanded(), config.workload.format,
+            {.assemble = options, .azure = config.workload.azure, .seed = config.seed});
     }
-    switch (config.workload.generator) {
-        case Generator::kZipfSessions:
-            return workload::assemble(workload::generate(config.workload.zipf_sessions, config.seed,
-                                                         config.block.tokens),
-                                      options);
-    }
-    throw InvariantError("unknown generator");
+    return workload::assemble(
+        workload::generate(config.workload.generated, config.seed, config.block.tokens), options);
 }
 
 Platform::Platform(const RunConfig& config, workload::Workload workload, bool check)
@@ -58,8 +51,8 @@ Platform::Platform(const RunConfig& config, workload::Workload workload, bool ch
       m_hbm(frames_of(config), config.block.bytes(), config.card.payload == card::Payload::kBytes),
       m_step_time(config.node, config.block.bytes_per_token()),
       m_index(make_index(config.card.index)),
-      m_card(std::make_unique<card::Type3Card>("card", config.card, config.block.bytes(),
-                                               *m_index)) {
+      m_card(
+          std::make_unique<card::Type3Card>("card", config.card, config.block.bytes(), *m_index)) {
     make_driver();
     m_engine = std::make_unique<serving::Engine>("engine", config.serving, m_workload, m_step_time,
                                                  m_hbm.frames(), config.workload.warm_up, m_ledger);
@@ -75,8 +68,8 @@ Platform::~Platform() = default;
 void Platform::make_driver() {
     switch (m_config.driver.mechanism) {
         case driver::Mechanism::kCard: {
-            auto card_driver = std::make_unique<driver::CardDriver>("driver", m_config.driver,
-                                                                    m_hbm, m_moves);
+            auto card_driver =
+                std::make_unique<driver::CardDriver>("driver", m_config.driver, m_hbm, m_moves);
             card_driver->mmio.bind(m_card->mmio);
             m_card->dma.bind(*card_driver);
             m_card->data_plane().observe(*card_driver);

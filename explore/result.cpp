@@ -19,14 +19,19 @@ using nlohmann::ordered_json;
 constexpr const char* kVersion = "0.1.0";
 
 ordered_json latency_us(const Histogram& histogram) {
-    return {{"mean", histogram.mean_us()},           {"p50", histogram.percentile(500).us()},
-            {"p95", histogram.percentile(950).us()}, {"p99", histogram.percentile(990).us()},
-            {"p999", histogram.percentile(999).us()}, {"max", histogram.max().us()}};
+    return {{"mean", histogram.mean_us()},
+            {"p50", histogram.percentile(500).us()},
+            {"p95", histogram.percentile(950).us()},
+            {"p99", histogram.percentile(990).us()},
+            {"p999", histogram.percentile(999).us()},
+            {"max", histogram.max().us()}};
 }
 
 ordered_json latency_ms(const Histogram& histogram) {
-    return {{"mean", histogram.mean_us() / 1e3},      {"p50", histogram.percentile(500).ms()},
-            {"p95", histogram.percentile(950).ms()}, {"p99", histogram.percentile(990).ms()},
+    return {{"mean", histogram.mean_us() / 1e3},
+            {"p50", histogram.percentile(500).ms()},
+            {"p95", histogram.percentile(950).ms()},
+            {"p99", histogram.percentile(990).ms()},
             {"max", histogram.max().ms()}};
 }
 
@@ -56,26 +61,25 @@ ordered_json placement_section(const Platform& platform) {
     const block::Ledger& ledger = platform.ledger();
     const block::LedgerCounts& counts = ledger.counts();
     const control::PlacementCounts& control = platform.control().counts();
-    ordered_json section{
-        {"block_refs", control.block_refs},
-        {"hits", control.hits},
-        {"hit_rate", ratio(static_cast<double>(control.hits),
-                           static_cast<double>(control.block_refs))},
-        {"promotions", counts.promotions},
-        {"demotions", counts.demotions},
-        {"clean_discards", counts.clean_discards},
-        {"tier_evictions", counts.tier_evictions},
-        {"unbacked_writes", counts.unbacked_writes},
-        {"recomputed_blocks", counts.recomputed},
-        {"dead_writes", ledger.dead_writes()},
-        {"private_copies", control.private_copies},
-        {"stores_skipped", control.stores_skipped},
-        {"incarnations", counts.lives},
-        {"required_blocks", ledger.required()},
-        {"a_read", ledger.a_read()},
-        {"a_traffic", ledger.a_traffic()},
-        {"reuse_per_moved_byte", nullptr},
-        {"write_once_violations", counts.violations}};
+    ordered_json section{{"block_refs", control.block_refs},
+                         {"hits", control.hits},
+                         {"hit_rate", ratio(static_cast<double>(control.hits),
+                                            static_cast<double>(control.block_refs))},
+                         {"promotions", counts.promotions},
+                         {"demotions", counts.demotions},
+                         {"clean_discards", counts.clean_discards},
+                         {"tier_evictions", counts.tier_evictions},
+                         {"unbacked_writes", counts.unbacked_writes},
+                         {"recomputed_blocks", counts.recomputed},
+                         {"dead_writes", ledger.dead_writes()},
+                         {"private_copies", control.private_copies},
+                         {"stores_skipped", control.stores_skipped},
+                         {"incarnations", counts.lives},
+                         {"required_blocks", ledger.required()},
+                         {"a_read", ledger.a_read()},
+                         {"a_traffic", ledger.a_traffic()},
+                         {"reuse_per_moved_byte", nullptr},
+                         {"write_once_violations", counts.violations}};
     if (ledger.reuse_per_move() >= 0) section["reuse_per_moved_byte"] = ledger.reuse_per_move();
     return section;
 }
@@ -111,9 +115,8 @@ ordered_json load_section(const Platform& platform) {
             {"last_block_us", latency_us(moves.last_block())},
             {"bytes_per_load", ratio(static_cast<double>(moves.loaded_bytes().count),
                                      static_cast<double>(moves.first_block().count()))},
-            {"bytes_per_request",
-             ratio(static_cast<double>(moves.loaded_bytes().count),
-                   static_cast<double>(platform.workload().requests.size()))}};
+            {"bytes_per_request", ratio(static_cast<double>(moves.loaded_bytes().count),
+                                        static_cast<double>(platform.workload().requests.size()))}};
 }
 
 ordered_json serving_section(const Platform& platform) {
@@ -124,26 +127,25 @@ ordered_json serving_section(const Platform& platform) {
     const double gib = 1024.0 * 1024.0 * 1024.0;
     const double moved = static_cast<double>(platform.moves().promoted_bytes().count) +
                          static_cast<double>(platform.moves().demoted_bytes().count);
-    return {{"requests", metrics.requests},
-            {"infeasible", metrics.infeasible},
-            {"stable", serving::stable(metrics, platform.engine().queue_samples())},
-            {"utilisation",
-             ratio(metrics.busy.s(), (metrics.finished - metrics.first_arrival).s())},
-            {"ttft_ms", latency_ms(metrics.ttft)},
-            {"itl_ms", latency_ms(metrics.itl)},
-            {"throughput_tok_s",
-             ratio(tokens, (metrics.finished - metrics.first_arrival).s())},
-            {"request_stall_us_per_token", ratio(metrics.request_stall.us(), tokens)},
-            {"engine_stall_us_per_token", ratio(metrics.engine_stall.us(), tokens)},
-            {"prefetch_accuracy", nullptr},
-            {"preemptions", metrics.preemptions},
-            {"steps", metrics.steps},
-            {"hbm_gib_s_per_request",
-             {{"active", ratio(hbm.active_byte_s() / gib, requests)},
-              {"idle", ratio(hbm.idle_byte_s() / gib, requests)},
-              {"prefetched", ratio(hbm.prefetched_byte_s() / gib, requests)}}},
-            {"tier_bytes_per_token", ratio(moved, tokens)},
-            {"simulated_s", (metrics.finished - metrics.first_arrival).s()}};
+    return {
+        {"requests", metrics.requests},
+        {"infeasible", metrics.infeasible},
+        {"stable", serving::stable(metrics, platform.engine().queue_samples())},
+        {"utilisation", ratio(metrics.busy.s(), (metrics.finished - metrics.first_arrival).s())},
+        {"ttft_ms", latency_ms(metrics.ttft)},
+        {"itl_ms", latency_ms(metrics.itl)},
+        {"throughput_tok_s", ratio(tokens, (metrics.finished - metrics.first_arrival).s())},
+        {"request_stall_us_per_token", ratio(metrics.request_stall.us(), tokens)},
+        {"engine_stall_us_per_token", ratio(metrics.engine_stall.us(), tokens)},
+        {"prefetch_accuracy", nullptr},
+        {"preemptions", metrics.preemptions},
+        {"steps", metrics.steps},
+        {"hbm_gib_s_per_request",
+         {{"active", ratio(hbm.active_byte_s() / gib, requests)},
+          {"idle", ratio(hbm.idle_byte_s() / gib, requests)},
+          {"prefetched", ratio(hbm.prefetched_byte_s() / gib, requests)}}},
+        {"tier_bytes_per_token", ratio(moved, tokens)},
+        {"simulated_s", (metrics.finished - metrics.first_arrival).s()}};
 }
 
 ordered_json objective_section(const Platform& platform) {
@@ -209,8 +211,8 @@ void print_summary(std::ostream& out, const ordered_json& result) {
         return result.at(ordered_json::json_pointer(pointer)).get<std::uint64_t>();
     };
     const bool is_stable = result["serving"]["stable"].get<bool>();
-    out << fmt::format("{} requests served in {:.1f} s simulated, {}\n",
-                       count("/serving/requests"), number("/serving/simulated_s"),
+    out << fmt::format("{} requests served in {:.1f} s simulated, {}\n", count("/serving/requests"),
+                       number("/serving/simulated_s"),
                        is_stable ? "stable" : "UNSTABLE: offered more than the node can serve");
     if (count("/serving/infeasible") != 0) {
         out << fmt::format("{} requests are infeasible: larger than the HBM budget alone\n",
@@ -225,12 +227,12 @@ void print_summary(std::ostream& out, const ordered_json& result) {
     out << fmt::format("stall       request {:.1f} us a token, engine {:.1f}\n",
                        number("/serving/request_stall_us_per_token"),
                        number("/serving/engine_stall_us_per_token"));
-    out << fmt::format("placement   {} block refs, hit rate {:.4f}, A_read {:.4f}, A_traffic {:.4f}\n",
-                       count("/placement/block_refs"), number("/placement/hit_rate"),
-                       number("/placement/a_read"), number("/placement/a_traffic"));
+    out << fmt::format(
+        "placement   {} block refs, hit rate {:.4f}, A_read {:.4f}, A_traffic {:.4f}\n",
+        count("/placement/block_refs"), number("/placement/hit_rate"), number("/placement/a_read"),
+        number("/placement/a_traffic"));
     out << fmt::format("promotions  {} ({:.1f} GiB), mean {:.1f} us, p50 {:.1f}, p99 {:.1f}\n",
-                       count("/promotion/count"),
-                       number("/promotion/bytes") / 1024 / 1024 / 1024,
+                       count("/promotion/count"), number("/promotion/bytes") / 1024 / 1024 / 1024,
                        number("/promotion/latency_us/mean"), number("/promotion/latency_us/p50"),
                        number("/promotion/latency_us/p99"));
     for (const auto& [stage, mean] : result["promotion"]["stages_us"].items()) {

@@ -116,16 +116,20 @@ Bytes AdmissionOrder::state_bytes() const {
            (m_spec.admission == Admission::kCounter ? m_sketch.bytes() : Bytes{0});
 }
 
-std::unique_ptr<Policy> with_admission(const AdmissionSpec& spec, std::unique_ptr<Policy> policy,
-                                       std::uint64_t capacity,
-                                       std::span<const workload::BlockEntry> blocks) {
-    if (spec.admission == Admission::kNone) return policy;
+void check(const AdmissionSpec& spec) {
     if (spec.admission == Admission::kHorizon && spec.horizon <= Time{}) {
         throw std::invalid_argument("the horizon of admission must be positive");
     }
     if (spec.admission == Admission::kCounter && (spec.references == 0 || spec.references > 15)) {
         throw std::invalid_argument("a sketch counts from 1 to 15 references");
     }
+}
+
+std::unique_ptr<Policy> with_admission(const AdmissionSpec& spec, std::unique_ptr<Policy> policy,
+                                       std::uint64_t capacity,
+                                       std::span<const workload::BlockEntry> blocks) {
+    check(spec);
+    if (spec.admission == Admission::kNone) return policy;
     return std::make_unique<AdmissionOrder>(spec, std::move(policy), capacity, blocks);
 }
 

@@ -80,8 +80,10 @@ private:
     Time m_next_decision;
 };
 
-/// `policy`, behind an admission unless that is kNone. Throws std::invalid_argument with one
-/// sentence if the spec makes no sense.
+/// Throws std::invalid_argument with one sentence if the spec makes no sense.
+void check(const AdmissionSpec& spec);
+
+/// `policy`, behind an admission unless that is kNone. Checks the spec.
 [[nodiscard]] std::unique_ptr<Policy> with_admission(const AdmissionSpec& spec,
                                                      std::unique_ptr<Policy> policy,
                                                      std::uint64_t capacity,

@@ -20,24 +20,24 @@
 #include "model/common/errors.h"
 
 namespace kvplane::control {
-namespace {
+bool can_keep(Replacement replacement, Lifetime lifetime) {
+    if (lifetime == Lifetime::kReset) return true;
+    const bool lists = replacement == Replacement::kArc || replacement == Replacement::kS3Fifo;
+    return keeps_state(replacement) && !(lists && lifetime == Lifetime::kSketch);
+}
 
 void check(const PolicySpec& spec) {
-    const bool lists =
-        spec.replacement == Replacement::kArc || spec.replacement == Replacement::kS3Fifo;
     if (!keeps_state(spec.replacement) && spec.state.lifetime != Lifetime::kReset) {
         throw std::invalid_argument("this policy keeps no state: leave state out");
     }
-    if (lists && spec.state.lifetime == Lifetime::kSketch) {
+    if (!can_keep(spec.replacement, spec.state.lifetime)) {
         throw std::invalid_argument("arc and s3-fifo keep ghosts, which a sketch cannot hold");
     }
     if (spec.replacement == Replacement::kEma &&
         (spec.alpha_ppm == 0 || spec.alpha_ppm >= 1'000'000)) {
-        throw std::invalid_argument("alpha must lie between 0.000001 and 0.999999");
+        throw std::invalid_argument("alpha must lie between 0.0001 % and 99.9999 %");
     }
 }
-
-}  // namespace
 
 bool keeps_state(Replacement replacement) {
     switch (replacement) {

@@ -130,8 +130,14 @@ struct PolicySpec {
 /// Whether a policy keeps anything about blocks that have left, so that `state` means something.
 [[nodiscard]] bool keeps_state(Replacement replacement);
 
-/// Makes a policy for `capacity` frames and blocks [0, blocks). Throws std::invalid_argument with
-/// one sentence if the policy cannot have that state or alpha is out of range.
+/// Whether a policy can have state of that lifetime: lists of ghosts do not fit a sketch.
+[[nodiscard]] bool can_keep(Replacement replacement, Lifetime lifetime);
+
+/// Throws std::invalid_argument with one sentence if the policy cannot have that state or alpha is
+/// out of range.
+void check(const PolicySpec& spec);
+
+/// Makes a policy for `capacity` frames and blocks [0, blocks). Checks the spec.
 [[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicySpec& spec, std::uint64_t capacity,
                                                   std::size_t blocks);
 

@@ -9,6 +9,8 @@ namespace {
 constexpr std::uint32_t kMostSketched = 15;
 constexpr std::uint64_t kMillion = 1'000'000;
 
+}  // namespace
+
 void check(const StoreSpec& spec) {
     if (spec.selection == Selection::kThreshold) {
         if (spec.references == 0)
@@ -27,8 +29,6 @@ void check(const StoreSpec& spec) {
         throw std::invalid_argument("a probability is at most 1");
     }
 }
-
-}  // namespace
 
 StoreRule::StoreRule(const StoreSpec& spec, std::size_t blocks) : m_spec(spec) {
     check(spec);

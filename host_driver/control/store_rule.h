@@ -33,9 +33,12 @@ struct StoreSpec {
     std::uint32_t probability_ppm = 385'000;
 };
 
+/// Throws std::invalid_argument with one sentence if the spec makes no sense.
+void check(const StoreSpec& spec);
+
 class StoreRule {
 public:
-    /// Throws std::invalid_argument with one sentence if the spec makes no sense.
+    /// Checks the spec.
     StoreRule(const StoreSpec& spec, std::size_t blocks);
 
     void on_access(const Access& access);
