@@ -103,7 +103,7 @@ void describe_dram(Table& t, memory::DramConfig& c) {
     t.key("ecc", c.ecc, choice<memory::DramEcc>({{"sideband", memory::DramEcc::kSideband}}),
           {kChosen, "baseline", "Where ECC bits live; sideband costs no bandwidth."});
     t.key("service", c.service, between<Ratio>({10'000}, {1'000'000}),
-          {kSimulated, "public DRAM simulators on sequential reads",
+          {kSimulated, "91.2 to 91.5 % of DDR5-4800 in Ramulator, DRAMSys and DRAMsim3",
            "Share of the pins' bandwidth that reads in a row reach."});
     t.key("turnaround", c.turnaround, between<Time>(kShortest, kLongest),
           {kAssumed, "assumed", "One change between reads and writes."});
@@ -111,7 +111,7 @@ void describe_dram(Table& t, memory::DramConfig& c) {
           {kAssumed, "assumed; simulators drain writes in batches of this order",
            "Lines written between two changes of direction."});
     t.key("closed_row", c.closed_row, between<Time>(kShortest, kLongest),
-          {kSimulated, "three public DRAM simulators, DDR5-4800B, one read, row closed",
+          {kSimulated, "DDR5-4800B, one read, row closed, in Ramulator, DRAMSys and DRAMsim3",
            "First data of a closed row, at the pins."});
     t.key("controller", c.controller, between<Time>(kShortest, kLongest),
           {kAssumed, "assumed", "Controller and PHY, added to every read."});

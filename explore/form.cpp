@@ -83,7 +83,7 @@ std::string Scalar<double>::print(double value) {
     return {text.data(), result.ptr};
 }
 
-Form<TransferRate> with_bare_unit(Form<TransferRate> form, std::string unit) {
+Form<TransferRate> with_bare_unit(Form<TransferRate> form, const std::string& unit) {
     form.unit += "; a bare number is " + unit;
     form.parse = [parse = form.parse, unit](const Value& value) {
         if (!all_digits(value.text)) return parse(value);

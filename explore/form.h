@@ -48,7 +48,7 @@ struct Scalar;
 template <class T>
 struct IntegerScalar {
     static constexpr std::string_view kType = "integer";
-    static constexpr std::string_view kUnit = "";
+    static constexpr std::string_view kUnit{};
     static T parse(const Value& value) {
         return static_cast<T>(parse_integer(value, std::numeric_limits<T>::max()));
     }
@@ -63,7 +63,7 @@ struct Scalar<std::uint64_t> : IntegerScalar<std::uint64_t> {};
 template <>
 struct Scalar<double> {
     static constexpr std::string_view kType = "number";
-    static constexpr std::string_view kUnit = "";
+    static constexpr std::string_view kUnit{};
     static double parse(const Value& value);
     /// The shortest text that gives the value back.
     static std::string print(double value);
@@ -159,6 +159,7 @@ template <class T>
 template <class T>
 [[nodiscard]] Form<T> one_of(std::vector<T> values, std::string unit = {}) {
     std::vector<std::string> texts;
+    texts.reserve(values.size());
     for (const T& value : values) texts.push_back(Scalar<T>::print(value));
     const auto legal = [values](const T& v) {
         return std::find(values.begin(), values.end(), v) != values.end();
@@ -167,7 +168,7 @@ template <class T>
 }
 
 /// A form that also takes a number without a unit, as one of `unit` ("DDR5-5600").
-[[nodiscard]] Form<TransferRate> with_bare_unit(Form<TransferRate> form, std::string unit);
+[[nodiscard]] Form<TransferRate> with_bare_unit(Form<TransferRate> form, const std::string& unit);
 
 /// true or false; YAML's other spellings (yes, on, ...) are refused.
 [[nodiscard]] Form<bool> flag();

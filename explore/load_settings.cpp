@@ -88,7 +88,7 @@ private:
         }
         std::error_code none;
         if (fs::exists(path, none)) return path;
-        const std::string sibling = (fs::path(beside).parent_path() / path).string();
+        std::string sibling = (fs::path(beside).parent_path() / path).string();
         if (fs::exists(sibling, none)) return sibling;
         fail(place, key,
              fmt::format("there is no file '{}'{}", path,

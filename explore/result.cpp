@@ -127,25 +127,26 @@ ordered_json serving_section(const Platform& platform) {
     const double gib = 1024.0 * 1024.0 * 1024.0;
     const double moved = static_cast<double>(platform.moves().promoted_bytes().count) +
                          static_cast<double>(platform.moves().demoted_bytes().count);
-    return {
-        {"requests", metrics.requests},
-        {"infeasible", metrics.infeasible},
-        {"stable", serving::stable(metrics, platform.engine().queue_samples())},
-        {"utilisation", ratio(metrics.busy.s(), (metrics.finished - metrics.first_arrival).s())},
-        {"ttft_ms", latency_ms(metrics.ttft)},
-        {"itl_ms", latency_ms(metrics.itl)},
-        {"throughput_tok_s", ratio(tokens, (metrics.finished - metrics.first_arrival).s())},
-        {"request_stall_us_per_token", ratio(metrics.request_stall.us(), tokens)},
-        {"engine_stall_us_per_token", ratio(metrics.engine_stall.us(), tokens)},
-        {"prefetch_accuracy", nullptr},
-        {"preemptions", metrics.preemptions},
-        {"steps", metrics.steps},
-        {"hbm_gib_s_per_request",
-         {{"active", ratio(hbm.active_byte_s() / gib, requests)},
-          {"idle", ratio(hbm.idle_byte_s() / gib, requests)},
-          {"prefetched", ratio(hbm.prefetched_byte_s() / gib, requests)}}},
-        {"tier_bytes_per_token", ratio(moved, tokens)},
-        {"simulated_s", (metrics.finished - metrics.first_arrival).s()}};
+    return {{"requests", metrics.requests},
+            {"infeasible", metrics.infeasible},
+            {"stable", serving::stable(metrics, platform.engine().queue_samples())},
+            {"offered_compute",
+             ratio(metrics.compute.s(), (metrics.last_arrival - metrics.first_arrival).s())},
+            {"busy", ratio(metrics.busy.s(), (metrics.finished - metrics.first_arrival).s())},
+            {"ttft_ms", latency_ms(metrics.ttft)},
+            {"itl_ms", latency_ms(metrics.itl)},
+            {"throughput_tok_s", ratio(tokens, (metrics.finished - metrics.first_arrival).s())},
+            {"request_stall_us_per_token", ratio(metrics.request_stall.us(), tokens)},
+            {"engine_stall_us_per_token", ratio(metrics.engine_stall.us(), tokens)},
+            {"prefetch_accuracy", nullptr},
+            {"preemptions", metrics.preemptions},
+            {"steps", metrics.steps},
+            {"hbm_gib_s_per_request",
+             {{"active", ratio(hbm.active_byte_s() / gib, requests)},
+              {"idle", ratio(hbm.idle_byte_s() / gib, requests)},
+              {"prefetched", ratio(hbm.prefetched_byte_s() / gib, requests)}}},
+            {"tier_bytes_per_token", ratio(moved, tokens)},
+            {"simulated_s", (metrics.finished - metrics.first_arrival).s()}};
 }
 
 ordered_json objective_section(const Platform& platform) {

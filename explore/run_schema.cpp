@@ -112,6 +112,11 @@ void validate_placement(const RunConfig& c, const Settings& s) {
                   c.control.tier_eviction.replacement != control::Replacement::kMin,
               {"control.replacement", "control.tier_eviction"},
               "min needs the future, which only placement.policies can have");
+    s.require(
+        c.control.store.selection == control::Selection::kAll ||
+            c.control.demotion == control::Demotion::kOnEvict,
+        {"control.store", "host.demotion"},
+        "a run selects only where blocks are written when they leave: host.demotion on-evict");
     for (const Bytes budget : c.placement.budgets) {
         s.require(budget >= c.block.bytes(), {"placement.budgets", "block.tokens"},
                   fmt::format("a budget of {} cannot hold one block of {}", to_string(budget),

@@ -146,6 +146,7 @@ template <class T>
 void Table::key(std::string_view name, std::vector<T>& field, Form<T> form, About about) {
     const auto print = [&field, print_value = form.print] {
         std::vector<std::string> texts;
+        texts.reserve(field.size());
         for (const T& item : field) texts.push_back(print_value(item));
         return "[" + join(texts) + "]";
     };

@@ -27,9 +27,12 @@ static_assert(kLongestRun * sizeof(GatherEntry) <= kListStride);
 
 std::uint8_t opcode(MoveKind kind) {
     switch (kind) {
-        case MoveKind::kPromote: return static_cast<std::uint8_t>(engine::Opcode::kPromote);
-        case MoveKind::kDemote: return static_cast<std::uint8_t>(engine::Opcode::kDemote);
-        case MoveKind::kDiscard: return static_cast<std::uint8_t>(engine::Opcode::kDiscard);
+        case MoveKind::kPromote:
+            return static_cast<std::uint8_t>(engine::Opcode::kPromote);
+        case MoveKind::kDemote:
+            return static_cast<std::uint8_t>(engine::Opcode::kDemote);
+        case MoveKind::kDiscard:
+            return static_cast<std::uint8_t>(engine::Opcode::kDiscard);
     }
     throw InvariantError("unknown kind of move");
 }
@@ -73,7 +76,8 @@ void CardDriver::write_register(std::uint64_t offset, std::uint64_t value) {
     sc_core::sc_time delay;
     mmio->b_transport(payload, delay);
     if (payload.is_response_error()) {
-        throw InvariantError(fmt::format("the card refused {:#x} for register {:#x}", value, offset));
+        throw InvariantError(
+            fmt::format("the card refused {:#x} for register {:#x}", value, offset));
     }
 }
 
@@ -101,19 +105,18 @@ void CardDriver::submit(const MoveRun& run) {
     }
     const bool list = run.moves.size() > 1;
     const std::uint64_t low = list ? kLists + id * kListStride : run.moves[0].slot;
-    ticket.intent = {
-        .opcode = opcode(run.kind),
-        .flags = list ? engine::kGatherList : std::uint8_t{0},
-        .transfer_class = static_cast<std::uint8_t>(run.kind == MoveKind::kPromote
-                                                        ? engine::TransferClass::kDemand
+    ticket.intent = {.opcode = opcode(run.kind),
+                     .flags = list ? engine::kGatherList : std::uint8_t{0},
+                     .transfer_class = static_cast<std::uint8_t>(
+                         run.kind == MoveKind::kPromote ? engine::TransferClass::kDemand
                                                         : engine::TransferClass::kDemotion),
-        .count = static_cast<std::uint16_t>(run.moves.size()),
-        .id = id,
-        .key_low = list ? 0 : run.moves[0].key.low,
-        .key_high = list ? 0 : run.moves[0].key.high,
-        .deadline_ns = static_cast<std::uint64_t>(run.deadline.ps / 1000),
-        .target = engine::make_target(kHbmWindow, low),
-        .length_4k = length_4k};
+                     .count = static_cast<std::uint16_t>(run.moves.size()),
+                     .id = id,
+                     .key_low = list ? 0 : run.moves[0].key.low,
+                     .key_high = list ? 0 : run.moves[0].key.high,
+                     .deadline_ns = static_cast<std::uint64_t>(run.deadline.ps / 1000),
+                     .target = engine::make_target(kHbmWindow, low),
+                     .length_4k = length_4k};
     ticket.intent.crc = engine::intent_crc(ticket.intent);
     Queue& queue = m_queues[ticket.queue];
     if (queue.outstanding + 1 == m_config.ring_entries) {

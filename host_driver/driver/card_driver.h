@@ -3,9 +3,10 @@
 /// memory, rings doorbells, and polls completions.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
 #include "host_driver/driver/config.h"
@@ -63,10 +64,11 @@ private:
         std::vector<engine::Intent> submissions;
         std::vector<engine::CompletionEntry> completions;
         std::uint32_t tail = 0;
-        std::uint32_t head = 0;         ///< of completions
+        std::uint32_t head = 0;  ///< of completions
         std::uint32_t outstanding = 0;
         bool phase = true;
-        std::vector<std::uint32_t> backlog;  ///< tickets that found the ring full, from backlog_head
+        std::vector<std::uint32_t>
+            backlog;  ///< tickets that found the ring full, from backlog_head
         std::size_t backlog_head = 0;
     };
     struct Event {

@@ -25,11 +25,11 @@ inline constexpr std::size_t kLongestRun = 65'535;
 /// Moves that are ordered together, root first.
 struct MoveRun {
     MoveKind kind = MoveKind::kPromote;
-    std::uint32_t token = 0;       ///< given back in run_done
-    Time decided;                  ///< when the move was decided
-    Time frames_ready;             ///< when its frames were there
+    std::uint32_t token = 0;  ///< given back in run_done
+    Time decided;             ///< when the move was decided
+    Time frames_ready;        ///< when its frames were there
     Time deadline;
-    std::span<const Move> moves;   ///< 1 to kLongestRun; read before submit() returns
+    std::span<const Move> moves;  ///< 1 to kLongestRun; read before submit() returns
 };
 
 class MoveClient {

@@ -44,8 +44,7 @@ void CopyEngine::start(BulkDirection direction, bool in_loop) {
     engine.busy = true;
     engine.times.queued = engine.queue[engine.head].queued;
     engine.times.started = now();
-    engine.times.launched =
-        now() + (in_loop ? m_config.issue_interval : m_config.launch_latency);
+    engine.times.launched = now() + (in_loop ? m_config.issue_interval : m_config.launch_latency);
     engine.times.begun = engine.times.launched + m_config.card_latency;
     m_launched.schedule(engine.times.begun, direction);
 }

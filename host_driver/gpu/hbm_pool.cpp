@@ -50,8 +50,8 @@ void HbmPool::verify(std::uint32_t slot, const block::BlockKey& key) {
     fill_pattern(key, m_pattern);
     m_store.read(slot * m_block.count, m_buffer);
     if (m_buffer == m_pattern) return;
-    throw InvariantError(fmt::format("HBM: slot {} does not hold the payload of block {:016x}{:016x}",
-                                     slot, key.high, key.low));
+    throw InvariantError(fmt::format(
+        "HBM: slot {} does not hold the payload of block {:016x}{:016x}", slot, key.high, key.low));
 }
 
 void HbmPool::write(std::uint32_t slot, Bytes size, std::span<const std::uint8_t> data) {

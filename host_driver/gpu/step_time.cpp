@@ -23,11 +23,15 @@ StepTime::StepTime(const NodeConfig& node, Bytes kv_per_token)
 }
 
 Time StepTime::of(const StepLoad& load) const {
-    const double dense =
-        std::max(m_weights_ps, static_cast<double>(load.tokens) * m_token_ps);
+    const double dense = std::max(m_weights_ps, static_cast<double>(load.tokens) * m_token_ps);
     const double attention = static_cast<double>(load.prefill_pairs_x2) * m_half_pair_ps;
     const double kv = static_cast<double>(load.decode_context) * m_kv_token_ps;
     return {std::llround(m_fixed_ps + dense + attention + kv)};
+}
+
+Time StepTime::compute_of(const StepLoad& load) const {
+    return {std::llround(static_cast<double>(load.tokens) * m_token_ps +
+                         static_cast<double>(load.prefill_pairs_x2) * m_half_pair_ps)};
 }
 
 }  // namespace kvplane::gpu

@@ -33,13 +33,16 @@ public:
     /// fixed + max(W / BW_w, tokens x 2 P / (F eta)) + prefill attention + KV reads, rounded to the
     /// nearest picosecond.
     [[nodiscard]] Time of(const StepLoad& load) const;
+    /// The part of a step that is arithmetic, which no batching can save: tokens x 2 P / (F eta)
+    /// and prefill attention.
+    [[nodiscard]] Time compute_of(const StepLoad& load) const;
 
 private:
     double m_fixed_ps;
     double m_weights_ps;
-    double m_token_ps;       ///< compute of one token
-    double m_half_pair_ps;   ///< attention of one (token, context token) pair, halved
-    double m_kv_token_ps;    ///< reading one token's KV
+    double m_token_ps;      ///< compute of one token
+    double m_half_pair_ps;  ///< attention of one (token, context token) pair, halved
+    double m_kv_token_ps;   ///< reading one token's KV
 };
 
 }  // namespace kvplane::gpu

@@ -85,8 +85,8 @@ void Engine::take_arrivals() {
         any = true;
     }
     if (!any) return;
-    m_samples.push_back({now(), static_cast<std::uint32_t>(m_waiting.size() + m_arrived.size() -
-                                                           m_arrived_head)});
+    m_samples.push_back(
+        {now(), static_cast<std::uint32_t>(m_waiting.size() + m_arrived.size() - m_arrived_head)});
     if (m_next_arrival < requests.size()) {
         m_events.schedule(requests[m_next_arrival].arrival, Event::kArrival);
     }
@@ -135,8 +135,11 @@ bool Engine::grow(Sequence& sequence) {
     const std::uint32_t id = sequence.request;
     while (blocks_of(sequence.context + 1) > sequence.frames) {
         switch (m_control->grow(sequence.holding)) {
-            case control::ControlPlane::Grown::kYes: ++sequence.frames; break;
-            case control::ControlPlane::Grown::kLater: return false;
+            case control::ControlPlane::Grown::kYes:
+                ++sequence.frames;
+                break;
+            case control::ControlPlane::Grown::kLater:
+                return false;
             case control::ControlPlane::Grown::kNoRoom: {
                 const bool last = m_sequences[m_running.back()].request == id;
                 preempt_last();
@@ -218,9 +221,8 @@ bool Engine::try_admit(std::uint32_t request_index) {
     control::Demand demand;
     demand.chain = m_workload.full_chain(request);
     // At least one token is computed, so that there is a next token.
-    demand.reusable = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(demand.chain.size(),
-                                (sequence.prompt - 1) / m_workload.tokens_per_block));
+    demand.reusable = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        demand.chain.size(), (sequence.prompt - 1) / m_workload.tokens_per_block));
     demand.prompt_blocks = prompt_blocks;
     demand.extra_blocks =
         m_config.reserve == Reserve::kFull ? all_blocks - std::min(all_blocks, prompt_blocks) : 0;
@@ -246,6 +248,7 @@ void Engine::start_compute() {
     m_computing = true;
     const Time span = m_step_time.of(m_load);
     m_metrics.busy += span;
+    m_metrics.compute += m_step_time.compute_of(m_load);
     ++m_metrics.steps;
     m_events.schedule(now() + span, Event::kStepEnd);
 }
@@ -287,9 +290,8 @@ void Engine::advance(Sequence& sequence) {
     const bool was_prefill = !sequence.decoding();
     sequence.context += sequence.chunk;
     if (was_prefill) {
-        const auto full = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(sequence.context / m_workload.tokens_per_block,
-                                    sequence.holding.chain.size()));
+        const auto full = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+            sequence.context / m_workload.tokens_per_block, sequence.holding.chain.size()));
         m_control->computed(sequence.holding, std::max(full, sequence.holding.computed));
     }
     if (sequence.decoding()) emit_token(sequence);

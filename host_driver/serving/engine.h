@@ -27,8 +27,8 @@ public:
     /// Serves the requests of `workload` on `frames` frames. Requests that arrive before `warm_up`
     /// are served but not measured. All arguments must outlive the engine.
     Engine(sc_core::sc_module_name name, const ServingConfig& config,
-           const workload::Workload& workload, const gpu::StepTime& step_time,
-           std::uint64_t frames, Time warm_up, block::Ledger& ledger);
+           const workload::Workload& workload, const gpu::StepTime& step_time, std::uint64_t frames,
+           Time warm_up, block::Ledger& ledger);
 
     /// To be set before the simulation starts.
     void bind(control::ControlPlane& control) { m_control = &control; }
@@ -55,10 +55,10 @@ private:
     struct Sequence {
         std::uint32_t request = 0;
         control::Holding holding;
-        std::uint32_t prompt = 0;    ///< tokens to prefill: input, and what a preemption lost
-        std::uint32_t context = 0;   ///< tokens whose KV is there
-        std::uint32_t chunk = 0;     ///< tokens of this step; 0: not in it
-        std::uint64_t frames = 0;    ///< blocks that it has frames for
+        std::uint32_t prompt = 0;   ///< tokens to prefill: input, and what a preemption lost
+        std::uint32_t context = 0;  ///< tokens whose KV is there
+        std::uint32_t chunk = 0;    ///< tokens of this step; 0: not in it
+        std::uint64_t frames = 0;   ///< blocks that it has frames for
         bool decoding() const { return context >= prompt; }
     };
 
@@ -94,15 +94,15 @@ private:
     ProgressListener* m_progress = nullptr;
     bool m_check = false;
 
-    std::vector<Sequence> m_sequences;         ///< pool, never reallocated
+    std::vector<Sequence> m_sequences;  ///< pool, never reallocated
     std::vector<std::uint32_t> m_free;
-    std::vector<std::uint32_t> m_loading;      ///< in order of admission
-    std::vector<std::uint32_t> m_running;      ///< in order of admission
-    std::vector<std::uint32_t> m_waiting;      ///< preempted requests, the next one last
-    std::vector<std::uint32_t> m_arrived;      ///< requests, from m_arrived_head on
+    std::vector<std::uint32_t> m_loading;  ///< in order of admission
+    std::vector<std::uint32_t> m_running;  ///< in order of admission
+    std::vector<std::uint32_t> m_waiting;  ///< preempted requests, the next one last
+    std::vector<std::uint32_t> m_arrived;  ///< requests, from m_arrived_head on
     std::size_t m_arrived_head = 0;
     std::uint32_t m_next_arrival = 0;
-    std::vector<Progress> m_requests;          ///< by request
+    std::vector<Progress> m_requests;  ///< by request
     EventHeap<Event> m_events;
     gpu::StepLoad m_load;
     bool m_computing = false;

@@ -2,9 +2,10 @@
 /// A CXL Type-3 memory card that keeps KV blocks and moves them by itself.
 #pragma once
 
+#include <tlm_utils/simple_target_socket.h>
+
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/simple_target_socket.h>
 
 #include "model/card/config.h"
 #include "model/common/event_heap.h"

@@ -109,11 +109,11 @@ void FlowServers::settle(Time to) {
         if (!server.busy) continue;
         emit_blocks(i, to);
         const Time span = to - m_now;
-        const Uint128 total = static_cast<Uint128>(server.job.blocks) *
-                              server.job.block_bytes.count * kPsPerSecond;
-        const Uint128 work = std::min(static_cast<Uint128>(server.rate) *
-                                          static_cast<std::uint64_t>(span.ps),
-                                      total - server.work_done);
+        const Uint128 total =
+            static_cast<Uint128>(server.job.blocks) * server.job.block_bytes.count * kPsPerSecond;
+        const Uint128 work =
+            std::min(static_cast<Uint128>(server.rate) * static_cast<std::uint64_t>(span.ps),
+                     total - server.work_done);
         server.work_done += work;
         server.drained += work;
         server.busy_time += span;
@@ -150,11 +150,10 @@ void FlowServers::rerate() {
             server.end = Time::never();
             continue;
         }
-        const Uint128 total = static_cast<Uint128>(server.job.blocks) *
-                              server.job.block_bytes.count * kPsPerSecond;
+        const Uint128 total =
+            static_cast<Uint128>(server.job.blocks) * server.job.block_bytes.count * kPsPerSecond;
         const Uint128 left = total - server.work_done;
-        server.end = {m_now.ps +
-                      static_cast<std::int64_t>((left + server.rate - 1) / server.rate)};
+        server.end = {m_now.ps + static_cast<std::int64_t>((left + server.rate - 1) / server.rate)};
     }
 }
 
@@ -254,8 +253,8 @@ std::uint64_t FlowServers::in_use(std::size_t resource) const {
     std::uint64_t used = m_host_load[resource];
     for (const Server& server : m_servers) {
         if (!server.busy) continue;
-        used += units_at(server.rate, share_of(server, active)[resource] +
-                                          server.config.overhead[resource]);
+        used += units_at(server.rate,
+                         share_of(server, active)[resource] + server.config.overhead[resource]);
     }
     return used;
 }

@@ -32,9 +32,9 @@ using FlowShare = std::array<std::uint64_t, kFlowResources>;
 
 /// What one server asks of the resources.
 struct FlowServerConfig {
-    FlowShare share{};     ///< competes for these
-    FlowShare overhead{};  ///< served before those who compete
-    Rate cap{UINT64_MAX};  ///< payload rate of its own
+    FlowShare share{};             ///< competes for these
+    FlowShare overhead{};          ///< served before those who compete
+    Rate cap{UINT64_MAX};          ///< payload rate of its own
     std::uint32_t mixed_with = 0;  ///< bit set of servers whose activity adds `mixed_share`
     FlowShare mixed_share{};
 };

@@ -39,7 +39,8 @@ private:
 
 class Histogram {
 public:
-    Histogram() : m_bins(boost::histogram::make_histogram_with(std::vector<std::uint64_t>(), LogAxis{})) {}
+    Histogram()
+        : m_bins(boost::histogram::make_histogram_with(std::vector<std::uint64_t>(), LogAxis{})) {}
 
     /// Adds `weight` samples of `value`, which must not be negative.
     void add(Time value, std::uint64_t weight = 1) {

@@ -112,8 +112,8 @@ inline constexpr Bytes kLine{64};
 /// The time `n` bytes take at `rate`, rounded up to a picosecond. `rate` must not be zero.
 [[nodiscard]] constexpr Time transfer_time(Bytes n, Rate rate) {
     const Uint128 scaled = static_cast<Uint128>(n.count) * 1'000'000'000'000U;
-    return {static_cast<std::int64_t>((scaled + rate.bytes_per_second - 1) /
-                                      rate.bytes_per_second)};
+    return {
+        static_cast<std::int64_t>((scaled + rate.bytes_per_second - 1) / rate.bytes_per_second)};
 }
 
 /// Parses "25 ns", "1.5us", "3 s" (units: ps, ns, us, ms, s, min, h).

@@ -13,8 +13,8 @@ namespace kvplane::cxl {
 enum class FlitSize { k68B };
 
 struct LinkConfig {
-    TransferRate rate{32'000'000'000};    ///< per lane
-    std::uint32_t width = 16;             ///< lanes: 1, 2, 4, 8, 16
+    TransferRate rate{32'000'000'000};  ///< per lane
+    std::uint32_t width = 16;           ///< lanes: 1, 2, 4, 8, 16
     FlitSize flit = FlitSize::k68B;
     bool sync_header_bypass = false;      ///< no 128b/130b sync headers
     bool multi_data_header = true;        ///< two DRS headers in one slot

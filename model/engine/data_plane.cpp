@@ -46,17 +46,29 @@ void DataPlane::run() {
 
 void DataPlane::handle(const Event& event) {
     switch (event.step) {
-        case Step::kFetched: fetched(event.subject); break;
-        case Step::kAdmit: admit(event.subject); break;
-        case Step::kReady: ready(event.subject); break;
+        case Step::kFetched:
+            fetched(event.subject);
+            break;
+        case Step::kAdmit:
+            admit(event.subject);
+            break;
+        case Step::kReady:
+            ready(event.subject);
+            break;
         case Step::kMovers:
             m_movers_armed = Time::never();
             m_movers.advance(now());
             arm_movers();
             break;
-        case Step::kCommit: commit(event.subject); break;
-        case Step::kComplete: complete(event.subject); break;
-        case Step::kHost: close_host_window(); break;
+        case Step::kCommit:
+            commit(event.subject);
+            break;
+        case Step::kComplete:
+            complete(event.subject);
+            break;
+        case Step::kHost:
+            close_host_window();
+            break;
     }
 }
 
@@ -77,10 +89,10 @@ void DataPlane::try_fetch(std::uint32_t queue) {
     const std::uint32_t count =
         m_queues[queue].begin_fetch(setup, std::min(fetchable, kFetchBatch));
     m_fetch_started[queue] = now();
-    m_events.schedule(now() + dma_round_trip(m_config.movers) +
-                          m_link.serialisation(m_link.read_tlp_bytes(
-                              Bytes{sizeof(Intent)} * count)),
-                      {Step::kFetched, queue});
+    m_events.schedule(
+        now() + dma_round_trip(m_config.movers) +
+            m_link.serialisation(m_link.read_tlp_bytes(Bytes{sizeof(Intent)} * count)),
+        {Step::kFetched, queue});
 }
 
 void DataPlane::fetched(std::uint32_t queue) {
@@ -98,8 +110,8 @@ void DataPlane::fetched(std::uint32_t queue) {
         Time admitted = m_check_free_at;
         if (job.status == Status::kOk && job.has_list()) {
             const Bytes list = Bytes{sizeof(GatherEntry)} * job.intent.count;
-            admitted += dma_round_trip(m_config.movers) +
-                        m_link.serialisation(m_link.read_tlp_bytes(list));
+            admitted +=
+                dma_round_trip(m_config.movers) + m_link.serialisation(m_link.read_tlp_bytes(list));
         }
         m_events.schedule(admitted, {Step::kAdmit, id});
     }
@@ -130,9 +142,15 @@ void DataPlane::admit(std::uint32_t id) {
     }
     switch (job.opcode()) {
         case Opcode::kPromote:
-        case Opcode::kPrefetch: admit_promotion(id); return;
-        case Opcode::kDemote: admit_demotion(id); return;
-        case Opcode::kDiscard: discard(id); return;
+        case Opcode::kPrefetch:
+            admit_promotion(id);
+            return;
+        case Opcode::kDemote:
+            admit_demotion(id);
+            return;
+        case Opcode::kDiscard:
+            discard(id);
+            return;
     }
     throw InvariantError(fmt::format("opcode {} passed the checks", job.intent.opcode));
 }
@@ -200,8 +218,7 @@ void DataPlane::admit_demotion(std::uint32_t id) {
         last_lookup = found.record_done;
         block.lookup = found.lookup_done - (accepted == 0 ? now() : found.issued);
         block.record = found.record_done - found.lookup_done;
-        const std::optional<TierFrame> frame =
-            found.present ? std::nullopt : m_tier.reserve();
+        const std::optional<TierFrame> frame = found.present ? std::nullopt : m_tier.reserve();
         if (!frame) {
             job.status = found.present ? Status::kRejected : Status::kClipped;
             break;
@@ -216,9 +233,9 @@ void DataPlane::admit_demotion(std::uint32_t id) {
         return;
     }
     const Time first_lookup = now() + job.blocks.front().lookup + job.blocks.front().record;
-    m_events.schedule(first_lookup + m_config.movers.engine.schedule +
-                          dma_round_trip(m_config.movers),
-                      {Step::kReady, id});
+    m_events.schedule(
+        first_lookup + m_config.movers.engine.schedule + dma_round_trip(m_config.movers),
+        {Step::kReady, id});
 }
 
 void DataPlane::discard(std::uint32_t id) {
@@ -326,8 +343,7 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
     }
 }
 
-BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time start,
-                              Time end) const {
+BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time start, Time end) const {
     const MoveJob::Block& moved = job.blocks[block];
     const bool demotion = job.opcode() == Opcode::kDemote;
     BlockMove move{.queue = job.queue,
@@ -378,16 +394,18 @@ void DataPlane::move_payload(const MoveJob& job, const MoveJob::Block& block, bo
 
 Time DataPlane::fence() const {
     switch (m_config.movers.engine.fence) {
-        case Fence::kInBandFlag: return {};
-        case Fence::kReadFlush: return m_config.movers.engine.read_flush;
-        case Fence::kNone: return {};
+        case Fence::kInBandFlag:
+            return {};
+        case Fence::kReadFlush:
+            return m_config.movers.engine.read_flush;
+        case Fence::kNone:
+            return {};
     }
     throw InvariantError("unknown fence");
 }
 
 Time DataPlane::completion_flight() const {
-    return m_link.serialisation(
-               m_link.write_tlp_bytes(m_config.movers.engine.completion_entry)) +
+    return m_link.serialisation(m_link.write_tlp_bytes(m_config.movers.engine.completion_entry)) +
            m_config.movers.flight;
 }
 

@@ -23,9 +23,9 @@ namespace kvplane::engine {
 struct DataPlaneConfig {
     MoversConfig movers;
     Bytes tier_capacity;
-    Bytes block;                    ///< of every block of the run
-    bool payload_bytes = false;     ///< move real bytes
-    std::uint32_t queues = 2;       ///< queue pairs
+    Bytes block;                 ///< of every block of the run
+    bool payload_bytes = false;  ///< move real bytes
+    std::uint32_t queues = 2;    ///< queue pairs
 };
 
 struct DataPlaneCounters {
@@ -34,8 +34,8 @@ struct DataPlaneCounters {
     std::uint64_t promoted_blocks = 0;
     std::uint64_t demoted_blocks = 0;
     std::uint64_t discarded_blocks = 0;
-    Bytes read_from_tier;   ///< payload that left the tier's DRAM
-    Bytes written_to_tier;  ///< payload that reached it
+    Bytes read_from_tier;               ///< payload that left the tier's DRAM
+    Bytes written_to_tier;              ///< payload that reached it
     std::uint64_t tier_high_water = 0;  ///< blocks
 };
 

@@ -56,9 +56,9 @@ void DataPlane::close_host_window() {
     std::array<std::uint64_t, kFlowResources> load{};
     bool any = false;
     for (std::size_t r = 0; r < kFlowResources; ++r) {
-        load[r] = static_cast<std::uint64_t>(static_cast<Uint128>(m_host_units[r]) *
-                                             1'000'000'000'000U /
-                                             static_cast<std::uint64_t>(kHostWindow.ps));
+        load[r] =
+            static_cast<std::uint64_t>(static_cast<Uint128>(m_host_units[r]) * 1'000'000'000'000U /
+                                       static_cast<std::uint64_t>(kHostWindow.ps));
         any = any || load[r] != 0;
     }
     m_host_units.fill(0);

@@ -16,9 +16,9 @@ enum class Opcode : std::uint8_t { kPromote = 1, kPrefetch = 2, kDemote = 3, kDi
 
 enum class Status : std::uint8_t {
     kOk = 0,
-    kClipped = 1,    ///< the first `argument` blocks were done; the tier is full
+    kClipped = 1,  ///< the first `argument` blocks were done; the tier is full
     kRejected = 2,
-    kMissing = 3,    ///< the first `argument` blocks were done; the next is not in the tier
+    kMissing = 3,  ///< the first `argument` blocks were done; the next is not in the tier
     kNotOwner = 4,
     kPoisoned = 5,
     kBusy = 6,

@@ -34,8 +34,7 @@ void IntentQueue::end_fetch(const management::QueueSetup& setup, DmaTargetIf& dm
     out.resize(m_fetching);
     for (Fetched& fetched : out) {
         const Hpa address{setup.submission_base.value + std::uint64_t{m_head} * sizeof(Intent)};
-        dma.read_host(address,
-                      {reinterpret_cast<std::uint8_t*>(&fetched.intent), sizeof(Intent)});
+        dma.read_host(address, {reinterpret_cast<std::uint8_t*>(&fetched.intent), sizeof(Intent)});
         fetched.arrived = m_arrived[m_head];
         m_head = (m_head + 1) % setup.entries;
     }

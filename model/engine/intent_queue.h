@@ -26,8 +26,8 @@ public:
     /// How many descriptors may be fetched now: waiting, with a place in flight, and with room kept
     /// for their completions.
     [[nodiscard]] std::uint32_t fetchable(const management::QueueSetup& setup) const;
-    /// Sets `count` descriptors, starting at the oldest, as being fetched; they run up to the end of
-    /// the ring. Returns how many it is.
+    /// Sets `count` descriptors, starting at the oldest, as being fetched; they run up to the end
+    /// of the ring. Returns how many it is.
     std::uint32_t begin_fetch(const management::QueueSetup& setup, std::uint32_t count);
     [[nodiscard]] bool fetching() const { return m_fetching != 0; }
 
@@ -44,10 +44,10 @@ public:
 
 private:
     std::uint32_t m_in_flight;
-    std::uint32_t m_head = 0;      ///< oldest descriptor not fetched
+    std::uint32_t m_head = 0;  ///< oldest descriptor not fetched
     std::uint32_t m_tail = 0;
     std::uint32_t m_fetching = 0;
-    std::uint32_t m_held = 0;      ///< fetched or being fetched, and not completed
+    std::uint32_t m_held = 0;  ///< fetched or being fetched, and not completed
     std::uint32_t m_completion_head = 0;
     std::uint32_t m_completion_tail = 0;
     bool m_phase = true;

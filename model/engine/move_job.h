@@ -22,11 +22,11 @@ struct MoveJob {
 
     Intent intent;
     std::uint16_t queue = 0;
-    Time arrived;                ///< the card saw the doorbell
-    Time fetch_started;          ///< of the descriptor
-    Time admitted;               ///< checked, and its gather list read
-    Time first_start;            ///< the first block's drain began
-    std::vector<Block> blocks;   ///< those that move
+    Time arrived;               ///< the card saw the doorbell
+    Time fetch_started;         ///< of the descriptor
+    Time admitted;              ///< checked, and its gather list read
+    Time first_start;           ///< the first block's drain began
+    std::vector<Block> blocks;  ///< those that move
     Status status = Status::kOk;
 
     [[nodiscard]] Opcode opcode() const { return static_cast<Opcode>(intent.opcode); }

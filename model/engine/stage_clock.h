@@ -23,13 +23,13 @@ enum class Stage : std::uint8_t {
     kDecode,      ///< fill of the decoder
     kLink,        ///< serialisation and flight
     kFence,
-    kComplete,    ///< commit, completion entry, poll
+    kComplete,  ///< commit, completion entry, poll
 };
 inline constexpr std::size_t kStages = 12;
 
 /// Names as in results.
 inline constexpr std::array<std::string_view, kStages> kStageNames{
-    "frame_wait", "submit", "fetch", "queue_own", "queue_other", "lookup",
+    "frame_wait", "submit", "fetch",  "queue_own", "queue_other", "lookup",
     "record",     "dram",   "decode", "link",      "fence",       "complete"};
 
 struct StageTimes {

@@ -20,7 +20,7 @@ public:
     struct Found {
         bool present = false;
         TierFrame frame{};
-        Time issued{};       ///< the lookup left the index's queue
+        Time issued{};  ///< the lookup left the index's queue
         Time lookup_done{};
         Time record_done{};  ///< the full key is confirmed
     };

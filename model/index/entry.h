@@ -21,7 +21,7 @@ struct Entry {
     std::uint64_t state : 3 = 0;    ///< EntryState
     std::uint64_t decoder : 3 = 0;  ///< decoder class; 0: raw
     std::uint64_t priority_class : 3 = 0;
-    std::uint64_t flags : 3 = 0;    ///< stale, shadow-valid, pinned
+    std::uint64_t flags : 3 = 0;  ///< stale, shadow-valid, pinned
     std::uint64_t spare : 4 = 0;
 
     [[nodiscard]] bool free() const { return state == 0; }

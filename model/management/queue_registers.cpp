@@ -73,21 +73,39 @@ bool QueueRegisters::read(std::uint64_t offset, std::uint64_t& value) const {
         return true;
     }
     switch (offset) {
-        case 0x00: value = kRegisterId; return true;
-        case 0x08: value = m_boot_generation; return true;
-        case 0x10: value = m_tier_capacity.count; return true;
-        case 0x18: value = m_queues.size(); return true;
-        default: break;
+        case 0x00:
+            value = kRegisterId;
+            return true;
+        case 0x08:
+            value = m_boot_generation;
+            return true;
+        case 0x10:
+            value = m_tier_capacity.count;
+            return true;
+        case 0x18:
+            value = m_queues.size();
+            return true;
+        default:
+            break;
     }
     const std::uint64_t page = offset / kQueuePage;
     if (page == 0 || page > m_queues.size()) return false;
     const QueueSetup& setup = m_queues[page - 1];
     switch (static_cast<QueueRegister>(offset % kQueuePage)) {
-        case QueueRegister::kSubmissionBase: value = setup.submission_base.value; return true;
-        case QueueRegister::kCompletionBase: value = setup.completion_base.value; return true;
-        case QueueRegister::kEntries: value = setup.entries; return true;
-        case QueueRegister::kEnable: value = setup.enabled ? 1 : 0; return true;
-        default: return false;
+        case QueueRegister::kSubmissionBase:
+            value = setup.submission_base.value;
+            return true;
+        case QueueRegister::kCompletionBase:
+            value = setup.completion_base.value;
+            return true;
+        case QueueRegister::kEntries:
+            value = setup.entries;
+            return true;
+        case QueueRegister::kEnable:
+            value = setup.enabled ? 1 : 0;
+            return true;
+        default:
+            return false;
     }
 }
 

@@ -6,7 +6,7 @@
 namespace kvplane::memory {
 namespace {
 
-constexpr std::uint32_t kSubchannels = 2;   ///< of a DDR5 channel
+constexpr std::uint32_t kSubchannels = 2;      ///< of a DDR5 channel
 constexpr std::uint64_t kSubchannelBytes = 4;  ///< data bytes a transfer
 constexpr std::uint32_t kMillion = 1'000'000;
 constexpr std::uint32_t kLargestFlowShare = 950'000;
@@ -15,9 +15,9 @@ constexpr std::uint32_t kLargestFlowShare = 950'000;
 
 Dram::Dram(const DramConfig& config)
     : m_config(config),
-      m_line_service(transfer_time(kLine, {static_cast<std::uint64_t>(
-                                              static_cast<Uint128>(config.speed.per_second) *
-                                              kSubchannelBytes * config.service.ppm / kMillion)})),
+      m_line_service(transfer_time(
+          kLine, {static_cast<std::uint64_t>(static_cast<Uint128>(config.speed.per_second) *
+                                             kSubchannelBytes * config.service.ppm / kMillion)})),
       m_free_at(std::size_t{config.channels} * kSubchannels) {}
 
 Rate Dram::bandwidth() const {

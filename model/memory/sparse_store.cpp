@@ -15,7 +15,8 @@ void SparseStore::write(std::uint64_t address, std::span<const std::uint8_t> dat
             m_pages.push_back(std::make_unique<Page>());
             index = m_page_of.find(address / kPage);
         }
-        std::copy_n(data.begin(), n, m_pages[*index]->begin() + static_cast<std::ptrdiff_t>(offset));
+        std::copy_n(data.begin(), n,
+                    m_pages[*index]->begin() + static_cast<std::ptrdiff_t>(offset));
         data = data.subspan(n);
         address += n;
     }

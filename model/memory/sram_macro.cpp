@@ -8,9 +8,12 @@ namespace {
 
 std::int64_t delay_percent(SramNode node) {
     switch (node) {
-        case SramNode::k22nm: return 100;
-        case SramNode::k7nm: return 65;
-        case SramNode::k5nm: return 60;
+        case SramNode::k22nm:
+            return 100;
+        case SramNode::k7nm:
+            return 65;
+        case SramNode::k5nm:
+            return 60;
     }
     return 100;
 }
