@@ -97,7 +97,7 @@ TEST_F(ConfigTest, ValuesReachTheirFields) {
     EXPECT_EQ(run.workload.trace, FilePath{"a b#c.jsonl"});
     EXPECT_EQ(run.workload.bucket_offset, 8U);
     EXPECT_EQ(run.workload.format, workload::TraceFormat::kKvplane);
-    EXPECT_EQ(run.workload.zipf_sessions.zipf_exponent, 0.75);
+    EXPECT_EQ(run.workload.generated.zipf_sessions.zipf_exponent, 0.75);
     EXPECT_EQ(run.workload.warm_up, Time::from_s(600));
     EXPECT_EQ(run.serving.batch_sequences, 512U);
     EXPECT_EQ(run.serving.reserve, serving::Reserve::kFull);
