@@ -37,7 +37,7 @@ void describe_zipf_sessions(Table& t, workload::ZipfSessionsConfig& c) {
     t.key("max_context", c.max_context, tokens,
           {kAssumed, "assumed; leaves the published setting uncut",
            "Longest prompt; a session that would pass it ends."});
-    t.key("requests_per_second", c.requests_per_second, between<double>(1e-6, 1e6, "requests/s"),
+    t.key("requests_per_second", c.requests_per_second, between<double>(1e-3, 1e6, "requests/s"),
           {kDerived, "half of the Mooncake conversation trace: 12,031 / 3,537 s / 2",
            "Mean arrival rate of all turns, Poisson."});
 }

@@ -41,6 +41,11 @@ std::uint64_t Engine::blocks_of(std::uint64_t tokens) const {
     return (tokens + m_workload.tokens_per_block - 1) / m_workload.tokens_per_block;
 }
 
+std::uint64_t Engine::blocks_at_end(const workload::Request& request) const {
+    // The last token is never read, so its KV is never made.
+    return blocks_of(std::uint64_t{request.input_tokens} + request.output_tokens - 1);
+}
+
 bool Engine::measured(std::uint32_t request) const {
     return m_workload.requests[request].arrival >= m_warm_up;
 }
@@ -73,8 +78,7 @@ void Engine::take_arrivals() {
     bool any = false;
     while (m_next_arrival < requests.size() && requests[m_next_arrival].arrival <= now()) {
         const workload::Request& request = requests[m_next_arrival];
-        const std::uint64_t tokens = std::uint64_t{request.input_tokens} + request.output_tokens;
-        if (blocks_of(tokens) > m_frames) {
+        if (blocks_at_end(request) > m_frames) {
             m_infeasible.push_back(m_next_arrival);
             ++m_metrics.infeasible;
             --m_unfinished;
@@ -216,8 +220,7 @@ bool Engine::try_admit(std::uint32_t request_index) {
     sequence.context = 0;
     sequence.chunk = 0;
     const std::uint64_t prompt_blocks = blocks_of(sequence.prompt);
-    const std::uint64_t all_blocks =
-        blocks_of(std::uint64_t{request.input_tokens} + request.output_tokens);
+    const std::uint64_t all_blocks = blocks_at_end(request);
     control::Demand demand;
     demand.chain = m_workload.full_chain(request);
     // At least one token is computed, so that there is a next token.

@@ -52,9 +52,9 @@ void Ledger::promoted(BlockIndex b) {
     set(b, kInHbm);
 }
 
-void Ledger::left_hbm(BlockIndex b, bool written_to_leave) {
+void Ledger::left_hbm(BlockIndex b, bool written_back) {
     if (!has(b, kInHbm)) breach(b, "left HBM without a copy there");
-    if (has(b, kInTier) && !written_to_leave) ++m_counts.clean_discards;
+    if (has(b, kInTier) && !written_back) ++m_counts.clean_discards;
     clear(b, kInHbm);
 }
 

@@ -21,8 +21,7 @@ enum class OnBreach {
 struct LedgerCounts {
     std::uint64_t promotions = 0;
     std::uint64_t demotions = 0;
-    /// Dropped from HBM with a copy in the tier that was not written to that end.
-    std::uint64_t clean_discards = 0;
+    std::uint64_t clean_discards = 0;  ///< left HBM without a move: the tier had a copy
     std::uint64_t tier_evictions = 0;
     std::uint64_t unbacked_writes = 0;  ///< demoted again because the tier had dropped the copy
     std::uint64_t recomputed = 0;       ///< lives after a block's first
@@ -46,8 +45,8 @@ public:
     void demoted(BlockIndex b);
     /// A move from the tier to HBM has completed.
     void promoted(BlockIndex b);
-    /// `written_to_leave`: its tier copy, if any, was made for the sake of this departure.
-    void left_hbm(BlockIndex b, bool written_to_leave = false);
+    /// `written_back`: its eviction had to write it to the tier first.
+    void left_hbm(BlockIndex b, bool written_back);
     void left_tier(BlockIndex b);
     /// Attention read `b`.
     void read(BlockIndex b);

@@ -137,7 +137,7 @@ TEST(MicroScenarioTest, P5InTheLedger) {
         const BlockIndex x{0};
         ledger.produced(x);
         ledger.demoted(x);
-        ledger.left_hbm(x);
+        ledger.left_hbm(x, true);
         if (tier_evicts) ledger.left_tier(x);
         ledger.produced(x);
         ledger.demoted(x);
@@ -154,7 +154,7 @@ TEST(MicroScenarioTest, P6) {
         const BlockIndex x{0};
         ledger.produced(x);
         ledger.demoted(x);
-        ledger.left_hbm(x);
+        ledger.left_hbm(x, true);
         ledger.promoted(x);
         for (std::uint64_t i = 0; i < reads; ++i) ledger.read(x);
         EXPECT_DOUBLE_EQ(ledger.reuse_per_move(), static_cast<double>(reads) / 2);
