@@ -86,8 +86,9 @@ void describe_loop(Table& t, workload::LoopConfig& c) {
 
 void describe_agents(Table& t, workload::AgentsConfig& c) {
     constexpr const char* kSetting = "second workload of the experiments: closed-loop agents";
-    t.key("population", c.population, between<std::uint32_t>(1, 100'000, "agents"),
-          {kAssumed, "tuned to 1.7 requests/s with the other defaults", "Agents at work."});
+    t.key(
+        "population", c.population, between<std::uint32_t>(1, 100'000, "agents"),
+        {kAssumed, "assumed; tuned to 1.7 requests/s with the other defaults", "Agents at work."});
     t.key("requests", c.requests, between<std::uint32_t>(1, 100'000'000, "requests"),
           {kChosen, "an hour at 1.7 requests/s", "Requests of all agents together."});
     t.key("initial_tokens", c.initial_tokens, token_form(),
@@ -111,7 +112,7 @@ void describe_agents(Table& t, workload::AgentsConfig& c) {
           {kDerived, "prefill of the default node at a prompt of 12,000 tokens",
            "Of the estimate of service: new prompt tokens a second."});
     t.key("estimated_token_time", c.estimated_token_time, between<Time>({0}, Time::from_s(60)),
-          {kAssumed, "a decode step of about 40 sequences",
+          {kAssumed, "assumed; a decode step of about 40 sequences",
            "Of the estimate of service: time of an output token."});
 }
 
