@@ -80,10 +80,8 @@ void validate_block(const RunConfig& c, const Settings& s) {
 
 void validate_workload(const RunConfig& c, const Settings& s) {
     const WorkloadConfig& w = c.workload;
-    s.require(w.buckets + w.bucket_offset <= workload::kBuckets,
-              {"workload.bucket_offset", "workload.buckets"},
-              fmt::format("workload.bucket_offset + workload.buckets is {}; there are {} buckets",
-                          w.bucket_offset + w.buckets, workload::kBuckets));
+    s.require(w.trace || w.buckets == workload::kBuckets, {"workload.buckets"},
+              "takes a part of a trace, and workload.trace is null");
     s.require(w.trace || w.format == workload::TraceFormat::kAuto, {"workload.format"},
               "is the format of a trace, and workload.trace is null");
     const workload::ZipfSessionsConfig& z = w.generated.zipf_sessions;

@@ -156,8 +156,8 @@ void describe(Table& t, WorkloadConfig& c) {
           {kChosen, "all; 8 of 16 of the Mooncake conversation trace load the default node stably",
            "Session buckets of the workload that are replayed."});
     t.key("bucket_offset", c.bucket_offset,
-          between<std::uint32_t>(0, workload::kBuckets - 2, "buckets"),
-          {kChosen, "free choice", "The first bucket that is replayed."});
+          between<std::uint32_t>(0, workload::kBuckets - 1, "buckets"),
+          {kChosen, "free choice", "The first bucket that is replayed; after 15 comes 0."});
     t.key("warm_up", c.warm_up, between<Time>({0}, Time::from_s(1'000'000)),
           {kChosen, "free choice", "Requests that arrive earlier are served but not counted."});
     t.group("zipf_sessions", [&] { describe_zipf_sessions(t, c.generated.zipf_sessions); });

@@ -60,7 +60,7 @@ bool ControlPlane::admit(Holding& holding, const Demand& demand) {
     match(holding, demand);
     const std::uint64_t found = holding.reused - holding.loads;
     const std::uint64_t wanted = demand.prompt_blocks - found + demand.extra_blocks;
-    const std::uint64_t room = grantable() + m_residency.idle_blocks() - idle_in_chain(holding);
+    const std::uint64_t room = grantable() + m_residency.idle_blocks() - idle_to_pin(holding);
     if (wanted + demand.spare > room) return false;
     holding.decided = now();
     holding.wanted = wanted;
@@ -99,20 +99,20 @@ void ControlPlane::match(Holding& holding, const Demand& demand) const {
     holding.named = i;
     while (i < size && !has_copy(i)) ++i;
     holding.named_end = i;
+    // A copy that it does not read must not take a frame from it: alone in HBM it could never run.
+    if (holding.named == i) holding.named = holding.named_end = holding.reused;
 }
 
-std::uint64_t ControlPlane::idle_in_chain(const Holding& holding) const {
+std::uint64_t ControlPlane::idle_to_pin(const Holding& holding) const {
     std::uint64_t idle = 0;
-    for (const BlockIndex b : holding.chain) {
+    for (const BlockIndex b : holding.pinned()) {
         idle += m_residency.hbm(b) == Hbm::kResident && m_residency.pins(b) == 0 ? 1 : 0;
     }
     return idle;
 }
 
 void ControlPlane::hold_chain(Holding& holding) {
-    for (std::size_t i = holding.chain.size(); i-- > 0;) {
-        m_residency.pin(holding.chain[i]);
-    }
+    for (const BlockIndex b : holding.pinned()) m_residency.pin(b);
     for (std::uint32_t i = holding.reused - holding.loads; i < holding.reused; ++i) {
         m_residency.begin_read(holding.chain[i]);
     }
@@ -243,7 +243,7 @@ void ControlPlane::release(Holding& holding) {
             m_store.on_access({.block = b, .now = m_residency.moment()});
             m_residency.touch(b);
         }
-        m_residency.unpin(b);
+        if (i < holding.named_end) m_residency.unpin(b);
         if (!holding.reads_named(i)) continue;
         if (i < holding.computed) {
             m_active_blocks -= --m_active[b.value] == 0 ? 1 : 0;
@@ -386,7 +386,7 @@ void ControlPlane::demoted(Run& run) {
     if (!run.evict_after) return;
     m_leaving -= run.moves.size();
     for (const driver::Move& move : run.moves) {
-        if (m_residency.pins(move.block) == 0) {
+        if (m_residency.may_leave_hbm(move.block)) {
             evict(move.block);
         } else {
             m_residency.stay(move.block);

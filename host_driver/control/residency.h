@@ -74,8 +74,11 @@ public:
     /// asking again.
     [[nodiscard]] std::optional<BlockIndex> next_victim();
     void evict(BlockIndex b);
+    /// `b` is resident, unpinned and without a child in HBM.
+    [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
     /// `b`, a victim, leaves as soon as its copy is in the tier: its parent may be asked for
-    /// meanwhile. Ends with evict(), or with stay() where `b` was wanted again.
+    /// meanwhile. Ends with evict(), or with stay() where it may not leave any more: it, or a block
+    /// that continues it, was wanted again.
     void begin_leave(BlockIndex b);
     void stay(BlockIndex b);
 
@@ -118,7 +121,6 @@ private:
     };
 
     [[nodiscard]] State& at(BlockIndex b) { return m_states[b.value]; }
-    [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
     [[nodiscard]] bool may_leave_tier(BlockIndex b) const;
     void add_hbm_child(BlockIndex parent);
     void remove_hbm_child(BlockIndex parent);

@@ -55,6 +55,7 @@ void Engine::start_of_simulation() {
     m_unfinished = m_workload.requests.size();
     m_metrics.first_arrival = m_workload.requests.front().arrival;
     m_metrics.last_arrival = m_workload.requests.back().arrival;
+    m_metrics.finished = m_metrics.first_arrival;
     m_events.schedule(m_metrics.first_arrival, Event::kArrival);
 }
 
@@ -89,6 +90,7 @@ void Engine::take_arrivals() {
         any = true;
     }
     if (!any) return;
+    if (m_unfinished == 0) m_control->close();  // the last ones were infeasible
     m_samples.push_back(
         {now(), static_cast<std::uint32_t>(m_waiting.size() + m_arrived.size() - m_arrived_head)});
     if (m_next_arrival < requests.size()) {
@@ -283,10 +285,7 @@ void Engine::end_step() {
         }
     }
     m_running.resize(kept);
-    if (m_unfinished == 0) {
-        m_metrics.finished = now();
-        m_control->close();
-    }
+    if (m_unfinished == 0) m_control->close();
 }
 
 void Engine::advance(Sequence& sequence) {
@@ -328,6 +327,7 @@ void Engine::finish(Sequence& sequence) {
     m_ledger.produced_anonymous(blocks_of(sequence.context) - sequence.holding.chain.size());
     m_control->release(sequence.holding);
     if (measured(sequence.request)) ++m_metrics.requests;
+    m_metrics.finished = now();
     --m_unfinished;
     const std::uint64_t total = m_workload.requests.size();
     const std::uint64_t finished = total - m_unfinished;

@@ -78,8 +78,8 @@ constexpr Time kLate = Time::from_s(2);
 TEST_F(MicroScenarioTest, U2LoadOnAnIdleEngine) {
     explore::RunConfig config = bare_config(13);
     config.workload.warm_up = kLate;
-    explore::Platform platform(
-        config, three_loads_at_2_s().add(kLate, {0, 1, 2, 23}, 64, 4).make(), true);
+    explore::Platform platform(config, three_loads_at_2_s().add(kLate, {0, 1, 2, 23}, 64, 4).make(),
+                               true);
     platform.run();
     const serving::ServingMetrics& metrics = platform.engine().metrics();
     EXPECT_EQ(platform.moves().promotion().count(), 3U);
