@@ -8,14 +8,14 @@ namespace {
 
 /// A Form over a pair of parse and print functions; `examples` are legal texts.
 template <class T, class Parse>
-Form<T> text_form(std::string type, std::string range, std::vector<std::string> examples,
-                  Parse parse) {
+Form<T> text_form(const std::string& type, const std::string& range,
+                  const std::vector<std::string>& examples, Parse parse) {
     Form<T> form;
     form.type = type;
-    form.range = std::move(range);
+    form.range = range;
     form.parse = [type, parse](const Value& value) { return parse(scalar_text(value, type)); };
     form.print = [](const T& value) { return control::to_string(value); };
-    form.examples = std::move(examples);
+    form.examples = examples;
     return form;
 }
 
@@ -35,7 +35,7 @@ Form<control::PolicySpec> policy_form() {
         "policy",
         joined(control::replacement_names()) +
             "; with state=reset|ghosts(N)|sketch(BYTES)|full, clock=access|request|wall, alpha=P%",
-        std::move(examples), control::parse_policy);
+        examples, control::parse_policy);
 }
 
 Form<control::StateSpec> state_form() {

@@ -200,9 +200,9 @@ int sc_main(int argc, char* argv[]) {
     RunOptions options;
     int exit_code = 0;
     add_run(app, options, exit_code);
+    add_place(app, options, exit_code);
     TraceArguments trace;
     add_trace(app, options, trace, exit_code);
-    add_place(app, options, exit_code);
     add_config_commands(app, options, exit_code);
     try {
         app.parse(argc, argv);

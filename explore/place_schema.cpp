@@ -77,11 +77,11 @@ void describe(Table& t, PlacementConfig& c) {
           {kChosen, "free choice", "given: what the section workload says; or a generator."});
     t.key("seeds", c.seeds, between<std::uint32_t>(1, 1'000, "seeds"),
           {kChosen, "free choice", "Seeds of a generated workload, from `seed` on."});
-    t.key("budgets", c.budgets, between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(64 * 1024)),
+    t.key("budgets", c.budgets, between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(65'536)),
           {kChosen, "64, 256 and 1024 GiB around the default node's 384", "HBM for KV blocks."});
     describe_arms(t, c);
     t.key("tier_capacity", c.tier_capacity,
-          between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1024 * 1024)),
+          between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1'048'576)),
           {kChosen, "free choice", "Of the tier; null: unbounded."});
     t.key("queue", c.queue, between<std::uint32_t>(1, 65'536, "requests"),
           {kAssumed, "assumed", "Requests ahead that queue-lru is told of."});

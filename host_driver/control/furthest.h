@@ -41,8 +41,8 @@ public:
     /// The greatest member. The set must not be empty.
     [[nodiscard]] std::uint32_t greatest() const {
         std::uint32_t i = 0;
-        for (auto level = m_levels.rbegin(); level != m_levels.rend(); ++level) {
-            i = i * 64 + 63 - static_cast<std::uint32_t>(std::countl_zero((*level)[i]));
+        for (std::size_t level = m_levels.size(); level-- > 0;) {
+            i = i * 64 + 63 - static_cast<std::uint32_t>(std::countl_zero(m_levels[level][i]));
         }
         return i;
     }

@@ -34,7 +34,7 @@ public:
 
 private:
     static constexpr std::size_t kClasses = 4;
-    static constexpr std::size_t kBins = 4 * 40;
+    static constexpr std::size_t kBins = std::size_t{4} * 40;
     struct Class {
         std::array<std::uint64_t, kBins> intervals{};
         std::uint64_t references = 0;

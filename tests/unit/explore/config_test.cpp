@@ -188,7 +188,7 @@ TEST_F(ConfigTest, ByteOrderMarkAndCrlfAreFine) {
 
 /// Each key, set to another legal value, changes its field and no other, its text, and the hash.
 TEST_F(ConfigTest, EveryKeyCountsAndRoundTrips) {
-    // A trace, and demotion on eviction, leave room for the keys that depend on them.
+    // With a trace, and with demotion on eviction, the keys that depend on them are free as well.
     const std::string config =
         write("config.yaml", "workload: {trace: a.jsonl}\nhost: {demotion: on-evict}\n");
     const LoadedConfig base = load(config);
