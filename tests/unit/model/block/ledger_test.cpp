@@ -18,15 +18,16 @@ Ledger strict(std::uint32_t blocks = 1) { return {blocks, OnBreach::kThrow}; }
 
 /// Evicted from HBM: written out where the tier has no copy.
 void evict(Ledger& ledger, BlockIndex b) {
-    if (!ledger.in_tier(b)) ledger.demoted(b);
-    ledger.left_hbm(b);
+    const bool write_back = !ledger.in_tier(b);
+    if (write_back) ledger.demoted(b);
+    ledger.left_hbm(b, write_back);
 }
 
 TEST(LedgerTest, P5TierEvictionStartsASecondLife) {
     Ledger ledger = strict();
     ledger.produced(kX);
     ledger.demoted(kX);
-    ledger.left_hbm(kX);
+    ledger.left_hbm(kX, false);
     ledger.left_tier(kX);
     ledger.produced(kX);
     ledger.demoted(kX);
@@ -44,13 +45,13 @@ TEST(LedgerTest, P5WithoutTheTierEvictionIsABreach) {
     Ledger ledger = strict();
     ledger.produced(kX);
     ledger.demoted(kX);
-    ledger.left_hbm(kX);
+    ledger.left_hbm(kX, false);
     EXPECT_THROW(ledger.produced(kX), InvariantError);
 
     Ledger counting(1, OnBreach::kCount);
     counting.produced(kX);
     counting.demoted(kX);
-    counting.left_hbm(kX);
+    counting.left_hbm(kX, false);
     counting.produced(kX);
     counting.demoted(kX);
     EXPECT_EQ(counting.counts().violations, 2U);  // produced beside a copy, and demoted onto it
@@ -61,7 +62,7 @@ TEST(LedgerTest, P6ReusePerMovedByte) {
         Ledger ledger = strict();
         ledger.produced(kX);
         ledger.demoted(kX);
-        ledger.left_hbm(kX);
+        ledger.left_hbm(kX, false);
         ledger.promoted(kX);
         for (int i = 0; i < reads; ++i) ledger.read(kX);
         EXPECT_EQ(ledger.reuse_per_move(), expected);
@@ -96,7 +97,7 @@ TEST(LedgerTest, CountsCleanDiscardsUnbackedAndDeadWrites) {
     evict(ledger, kX);
     ledger.promoted(kX);
     evict(ledger, kX);  // the tier still has it
-    EXPECT_EQ(ledger.counts().clean_discards, 2U);
+    EXPECT_EQ(ledger.counts().clean_discards, 1U);
     EXPECT_EQ(ledger.counts().demotions, 1U);
     EXPECT_EQ(ledger.dead_writes(), 0U);
 
@@ -110,8 +111,8 @@ TEST(LedgerTest, CountsCleanDiscardsUnbackedAndDeadWrites) {
     ledger.demoted(kX);
     EXPECT_EQ(ledger.dead_writes(), 2U);
 
-    ledger.left_hbm(y);  // lost without a copy
-    EXPECT_EQ(ledger.counts().clean_discards, 2U);
+    ledger.left_hbm(y, false);  // lost without a copy
+    EXPECT_EQ(ledger.counts().clean_discards, 1U);
     ledger.produced(y);
     EXPECT_EQ(ledger.counts().recomputed, 1U);
     EXPECT_EQ(ledger.counts().distinct, 2U);
@@ -161,7 +162,7 @@ TEST_P(LedgerBreachTest, ThrowsWithTheStateOrIsCounted) {
 void nothing(Ledger&) {}
 void produce(Ledger& l) { l.produced(kX); }
 void demote(Ledger& l) { l.produced(kX), l.demoted(kX); }
-void keep_in_tier(Ledger& l) { demote(l), l.left_hbm(kX); }
+void keep_in_tier(Ledger& l) { demote(l), l.left_hbm(kX, false); }
 
 INSTANTIATE_TEST_SUITE_P(
     All, LedgerBreachTest,
@@ -172,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
         Breach{"DemotedTwice", demote, [](Ledger& l) { l.demoted(kX); }},
         Breach{"PromotedFromNowhere", nothing, [](Ledger& l) { l.promoted(kX); }},
         Breach{"PromotedOntoACopy", demote, [](Ledger& l) { l.promoted(kX); }},
-        Breach{"LeftHbmTwice", keep_in_tier, [](Ledger& l) { l.left_hbm(kX); }},
+        Breach{"LeftHbmTwice", keep_in_tier, [](Ledger& l) { l.left_hbm(kX, false); }},
         Breach{"LeftTierWithoutACopy", produce, [](Ledger& l) { l.left_tier(kX); }},
         Breach{"ReadWhileAway", keep_in_tier, [](Ledger& l) { l.read(kX); }}),
     [](const auto& instance) { return instance.param.name; });
@@ -189,9 +190,9 @@ TEST(LedgerTest, LegalRandomLivesBreachNothingAndBalance) {
         if (!hbm && !tier) {
             ledger.produced(b);
         } else if (hbm && !tier) {
-            action == 0 ? ledger.left_hbm(b) : action == 1 ? ledger.read(b) : ledger.demoted(b);
+            action == 0 ? ledger.left_hbm(b, false) : action == 1 ? ledger.read(b) : ledger.demoted(b);
         } else if (hbm) {
-            action == 0 ? ledger.left_tier(b) : ledger.left_hbm(b);
+            action == 0 ? ledger.left_tier(b) : ledger.left_hbm(b, false);
         } else {
             action == 0 ? ledger.left_tier(b) : ledger.promoted(b);
         }
