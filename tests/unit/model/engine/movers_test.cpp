@@ -81,8 +81,7 @@ TEST(MoversTest, HostReadsBesidePromotionsShareTheWire) {
          {Row{5'000, 21.97}, Row{10'000, 16.83}, Row{13'180, 13.56}, Row{20'000, 6.54}}) {
         BusyMovers movers(x8(), {kPush});
         movers.flows().set_host_load(
-            {row.reads_mb_s * 1'000'000 * 9 * 68 / (8 * 64), 0, row.reads_mb_s * 1'000'000, 0},
-            {});
+            {row.reads_mb_s * 1'000'000 * 9 * 68 / (8 * 64), 0, row.reads_mb_s * 1'000'000, 0}, {});
         EXPECT_NEAR(movers[kPush], row.promotions, 2 * kTwoDecimals) << row.reads_mb_s;
     }
 }
@@ -102,7 +101,8 @@ TEST(MoversTest, NoResourceIsEverOverfullAndOverheadSettles) {
                     }
                     BusyMovers movers(config, busy);
                     const std::uint64_t wire = cxl::Link(config.link).wire_rate().bytes_per_second;
-                    const std::uint64_t dram = memory::Dram(config.dram).bandwidth().bytes_per_second;
+                    const std::uint64_t dram =
+                        memory::Dram(config.dram).bandwidth().bytes_per_second;
                     const std::uint64_t up = movers.flows().in_use(kUplink);
                     const std::uint64_t down = movers.flows().in_use(kDownlink);
                     const std::uint64_t lines = movers.flows().in_use(kDram);
@@ -138,7 +138,8 @@ TEST(MoversTest, LanesServeBothDirectionsTogether) {
     const BusyMovers both(config, {kPush, kPull});
     EXPECT_NEAR(both[kPush], 16, 0.01);
     EXPECT_NEAR(both[kPull], 16, 0.01);
-    EXPECT_NEAR(BusyMovers(config, {kBulkRead})[kBulkRead], 26.36, kTwoDecimals) << "no codec there";
+    EXPECT_NEAR(BusyMovers(config, {kBulkRead})[kBulkRead], 26.36, kTwoDecimals)
+        << "no codec there";
 }
 
 TEST(MoversTest, OutstandingReadsOverTheRoundTripCapDemotions) {
