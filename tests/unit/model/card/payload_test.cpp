@@ -75,6 +75,23 @@ TEST_F(PayloadTest, OneWrongByteInTheTierIsFoundAndNotDelivered) {
     EXPECT_EQ(bench.finish(bench.host.intent(Opcode::kDiscard, key_of(1))).status, Status::kOk);
 }
 
+TEST_F(PayloadTest, ChunksMayBeOfAnySize) {
+    std::vector<std::unique_ptr<Bench>> benches;
+    for (const std::uint64_t chunk : {512U, 4'096U, 65'536U}) {
+        CardConfig made = config();
+        made.engine.chunk = {chunk};
+        benches.push_back(std::make_unique<Bench>(made, Bytes{100'000}, std::to_string(chunk)));
+    }
+    for (const auto& bench : benches) {
+        bench->load(keys_of(0, 3));
+        // The last byte of the middle block, in a chunk that is not whole.
+        flip_stored_byte(*bench, 102'400 + 99'999);
+        const Done run = bench->finish(bench->host.run(Opcode::kPromote, keys_of(0, 3)));
+        EXPECT_EQ(run.status, Status::kPoisoned);
+        EXPECT_EQ(run.argument, 1U);
+    }
+}
+
 TEST_F(PayloadTest, ARunEndsAtItsFirstBadBlock) {
     Bench bench(config(), kBlock);
     for (std::uint32_t i = 0; i < 5; ++i) bench.host.fill_slot(i, pattern(i, kBlock));
