@@ -65,7 +65,7 @@ void validate_block(const RunConfig& c, const Settings& s) {
     s.require(c.block.layers <= c.node.layers, {"block.layers", "host.node.layers"},
               fmt::format("a block of {} layers is more than the {} of host.node.layers",
                           c.block.layers, c.node.layers));
-    const Bytes frame = engine::kGranule * ((size.count - 1) / engine::kGranule.count + 1);
+    const Bytes frame = engine::kGranule * engine::granules_of(size);
     s.require(c.card.tier_capacity >= frame, {"card.tier.capacity", "block.tokens"},
               fmt::format("card.tier.capacity ({}) cannot hold {}, which takes {}",
                           to_string(c.card.tier_capacity), shape, to_string(frame)));

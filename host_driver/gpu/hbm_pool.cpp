@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -16,7 +17,7 @@ void fill_pattern(const block::BlockKey& key, std::span<std::uint8_t> out) {
     std::mt19937_64 words(key.low ^ key.high);
     for (std::size_t i = 0; i < out.size(); i += sizeof(std::uint64_t)) {
         const std::uint64_t word = words();
-        std::memcpy(out.data() + i, &word, sizeof(word));
+        std::memcpy(out.data() + i, &word, std::min(sizeof(word), out.size() - i));
     }
 }
 

@@ -126,7 +126,7 @@ Status DataPlane::check(const Intent& intent) const {
                        (is_move(opcode) || opcode == Opcode::kDiscard);
     if (!sound) return Status::kMalformed;
     if (intent.boot_generation != m_registers.boot_generation()) return Status::kMissing;
-    if (is_move(opcode) && intent.length_4k * kGranule.count != m_config.block.count) {
+    if (is_move(opcode) && intent.length_4k != granules_of(m_config.block)) {
         return Status::kMalformed;
     }
     return Status::kOk;

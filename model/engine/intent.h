@@ -47,7 +47,7 @@ struct Intent {
     std::uint64_t key_high = 0;
     std::uint64_t deadline_ns = 0;  ///< device clock
     std::uint64_t target = 0;       ///< make_target(window, slot or address of the gather list)
-    std::uint32_t length_4k = 0;    ///< bytes of a block in 4 KiB
+    std::uint32_t length_4k = 0;    ///< granules of a block, 4 KiB each
     std::uint32_t argument = 0;
     std::uint8_t format_version = kFormatVersion;
     std::uint8_t boot_generation = 0;
