@@ -15,6 +15,7 @@
 #include "explore/config.h"
 #include "explore/config_report.h"
 #include "explore/nearest.h"
+#include "explore/place.h"
 #include "explore/result.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
@@ -56,6 +57,19 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
     command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+}
+
+void add_place(CLI::App& app, RunOptions& options, int& exit_code) {
+    CLI::App* command =
+        app.add_subcommand("place", "Compare placement policies and bounds, without timing");
+    add_config(*command, options);
+    command->add_flag("--json", options.json, "Print one JSON object");
+    command->callback([&] {
+        exit_code = guarded([&] {
+            return kvplane::explore::place(
+                {.config = options.config, .sets = options.sets, .json = options.json}, std::cout);
+        });
+    });
 }
 
 struct TraceArguments {
@@ -108,9 +122,7 @@ void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& e
         exit_code = guarded([&] {
             const RunConfig run = load(options.config, options.sets).run;
             std::ostringstream text;
-            kvplane::workload::GeneratorConfig generator;
-            generator.zipf_sessions = run.workload.zipf_sessions;
-            generate_trace(generator, run.seed, run.block.tokens, text);
+            generate_trace(run.workload.generated, run.seed, run.block.tokens, text);
             write_file(trace.out, text.str());
             return 0;
         });
@@ -188,6 +200,7 @@ int sc_main(int argc, char* argv[]) {
     RunOptions options;
     int exit_code = 0;
     add_run(app, options, exit_code);
+    add_place(app, options, exit_code);
     TraceArguments trace;
     add_trace(app, options, trace, exit_code);
     add_config_commands(app, options, exit_code);

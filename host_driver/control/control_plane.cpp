@@ -23,7 +23,13 @@ ControlPlane::ControlPlane(const ControlConfig& config, const workload::Workload
       m_ledger(ledger),
       m_driver(driver),
       m_listener(listener),
-      m_residency(workload.blocks, hbm.frames(), tier_blocks, ledger),
+      m_residency(
+          workload.blocks, hbm.frames(), tier_blocks, ledger,
+          with_admission(config.admission,
+                         make_policy(config.replacement, hbm.frames(), workload.blocks.size()),
+                         hbm.frames(), workload.blocks),
+          make_policy(config.tier_eviction, tier_blocks, workload.blocks.size())),
+      m_store(config.store, workload.blocks.size()),
       m_slot(workload.blocks.size()),
       m_loading(workload.blocks.size(), kNoRun),
       m_active(workload.blocks.size()) {
@@ -106,7 +112,6 @@ std::uint64_t ControlPlane::idle_to_pin(const Holding& holding) const {
 }
 
 void ControlPlane::hold_chain(Holding& holding) {
-    for (std::size_t i = holding.chain.size(); i-- > 0;) m_residency.touch(holding.chain[i]);
     for (const BlockIndex b : holding.pinned()) m_residency.pin(b);
     for (std::uint32_t i = holding.reused - holding.loads; i < holding.reused; ++i) {
         m_residency.begin_read(holding.chain[i]);
@@ -136,7 +141,8 @@ bool ControlPlane::free_one_frame() {
     const std::optional<BlockIndex> victim = m_residency.next_victim();
     if (!victim) return false;
     const bool unwritten = m_residency.tier(*victim) == TierCopy::kAbsent;
-    if (m_config.demotion == Demotion::kOnEvict && unwritten) {
+    if (m_config.demotion == Demotion::kOnEvict && unwritten &&
+        m_store.stores(*victim, m_residency.moment())) {
         if (make_tier_room()) {
             m_residency.begin_leave(*victim);
             m_residency.begin_store(*victim);
@@ -229,10 +235,14 @@ ControlPlane::Grown ControlPlane::grow(Holding& holding) {
 
 void ControlPlane::release(Holding& holding) {
     account();
+    m_residency.next_request(now());
     for (std::size_t n = holding.chain.size(); n-- > 0;) {
         const auto i = static_cast<std::uint32_t>(n);
         const BlockIndex b = holding.chain[i];
-        m_residency.touch(b);
+        if (m_residency.hbm(b) == Hbm::kResident) {
+            m_store.on_access({.block = b, .now = m_residency.moment()});
+            m_residency.touch(b);
+        }
         if (i < holding.named_end) m_residency.unpin(b);
         if (!holding.reads_named(i)) continue;
         if (i < holding.computed) {

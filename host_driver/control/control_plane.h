@@ -148,6 +148,7 @@ private:
     driver::Driver& m_driver;
     ReadyListener& m_listener;
     Residency m_residency;
+    StoreRule m_store;
     std::vector<std::uint32_t> m_slot;     ///< by block
     std::vector<std::uint32_t> m_loading;  ///< by block: the run that loads it
     std::vector<std::uint16_t> m_active;   ///< by block: sequences of the decode set that read it

@@ -71,6 +71,12 @@ void Ledger::read(BlockIndex b) {
     ++m_counts.reads;
 }
 
+void Ledger::restart_counts() {
+    m_counts = {};
+    m_unread = 0;
+    for (std::uint8_t& state : m_state) state &= static_cast<std::uint8_t>(~unsigned{kUnread});
+}
+
 double Ledger::a_read() const {
     if (required() == 0) return 0;
     return static_cast<double>(m_counts.promotions) / static_cast<double>(required());

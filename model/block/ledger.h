@@ -53,6 +53,9 @@ public:
     /// Attention read `count` blocks that the caller knows to be resident.
     void read_resident(std::uint64_t count) { m_counts.reads += count; }
 
+    /// Counts from now on, as after a warm-up. What is where stays.
+    void restart_counts();
+
     [[nodiscard]] bool in_hbm(BlockIndex b) const { return has(b, kInHbm); }
     [[nodiscard]] bool in_tier(BlockIndex b) const { return has(b, kInTier); }
     [[nodiscard]] const LedgerCounts& counts() const { return m_counts; }

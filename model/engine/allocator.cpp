@@ -8,7 +8,7 @@
 namespace kvplane::engine {
 
 TierAllocator::TierAllocator(Bytes capacity, Bytes block)
-    : m_granules_per_block(granules_of(block)),
+    : m_granules_per_block(granules(block)),
       m_capacity(capacity.count / (kGranule.count * m_granules_per_block)) {}
 
 std::optional<TierFrame> TierAllocator::allocate() {

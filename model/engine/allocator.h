@@ -17,8 +17,8 @@ struct TierFrame {
 
 inline constexpr Bytes kGranule = Bytes::from_kib(4);
 
-/// The granules that `size` bytes take, the last one perhaps in part.
-[[nodiscard]] constexpr std::uint32_t granules_of(Bytes size) {
+/// The granules that `size` bytes take.
+[[nodiscard]] constexpr std::uint32_t granules(Bytes size) {
     return static_cast<std::uint32_t>((size.count + kGranule.count - 1) / kGranule.count);
 }
 

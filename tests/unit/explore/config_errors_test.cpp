@@ -309,7 +309,7 @@ TEST_F(ConfigErrors, Sets) {
          "MiB, a power of two"},
         {"control={replacement: lru}",
          "--set: control: must be a mapping with the keys replacement, admission, tier_eviction, "
-         "prefetch"},
+         "prefetch, store"},
         {"host.node=none.yaml", "--set: host.node: there is no file 'none.yaml', nor 'none.yaml'"},
     };
     for (const Mistake& mistake : mistakes) {

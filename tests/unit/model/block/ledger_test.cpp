@@ -18,16 +18,16 @@ Ledger strict(std::uint32_t blocks = 1) { return {blocks, OnBreach::kThrow}; }
 
 /// Evicted from HBM: written out where the tier has no copy.
 void evict(Ledger& ledger, BlockIndex b) {
-    const bool write_back = !ledger.in_tier(b);
-    if (write_back) ledger.demoted(b);
-    ledger.left_hbm(b, write_back);
+    const bool written_back = !ledger.in_tier(b);
+    if (written_back) ledger.demoted(b);
+    ledger.left_hbm(b, written_back);
 }
 
 TEST(LedgerTest, P5TierEvictionStartsASecondLife) {
     Ledger ledger = strict();
     ledger.produced(kX);
     ledger.demoted(kX);
-    ledger.left_hbm(kX, false);
+    ledger.left_hbm(kX, true);
     ledger.left_tier(kX);
     ledger.produced(kX);
     ledger.demoted(kX);
@@ -45,13 +45,13 @@ TEST(LedgerTest, P5WithoutTheTierEvictionIsABreach) {
     Ledger ledger = strict();
     ledger.produced(kX);
     ledger.demoted(kX);
-    ledger.left_hbm(kX, false);
+    ledger.left_hbm(kX, true);
     EXPECT_THROW(ledger.produced(kX), InvariantError);
 
     Ledger counting(1, OnBreach::kCount);
     counting.produced(kX);
     counting.demoted(kX);
-    counting.left_hbm(kX, false);
+    counting.left_hbm(kX, true);
     counting.produced(kX);
     counting.demoted(kX);
     EXPECT_EQ(counting.counts().violations, 2U);  // produced beside a copy, and demoted onto it
@@ -62,7 +62,7 @@ TEST(LedgerTest, P6ReusePerMovedByte) {
         Ledger ledger = strict();
         ledger.produced(kX);
         ledger.demoted(kX);
-        ledger.left_hbm(kX, false);
+        ledger.left_hbm(kX, true);
         ledger.promoted(kX);
         for (int i = 0; i < reads; ++i) ledger.read(kX);
         EXPECT_EQ(ledger.reuse_per_move(), expected);
@@ -162,20 +162,20 @@ TEST_P(LedgerBreachTest, ThrowsWithTheStateOrIsCounted) {
 void nothing(Ledger&) {}
 void produce(Ledger& l) { l.produced(kX); }
 void demote(Ledger& l) { l.produced(kX), l.demoted(kX); }
-void keep_in_tier(Ledger& l) { demote(l), l.left_hbm(kX, false); }
+void keep_in_tier(Ledger& l) { demote(l), l.left_hbm(kX, true); }
 
 INSTANTIATE_TEST_SUITE_P(
     All, LedgerBreachTest,
-    testing::Values(
-        Breach{"ProducedBesideHbmCopy", produce, [](Ledger& l) { l.produced(kX); }},
-        Breach{"ProducedBesideTierCopy", keep_in_tier, [](Ledger& l) { l.produced(kX); }},
-        Breach{"DemotedFromNowhere", nothing, [](Ledger& l) { l.demoted(kX); }},
-        Breach{"DemotedTwice", demote, [](Ledger& l) { l.demoted(kX); }},
-        Breach{"PromotedFromNowhere", nothing, [](Ledger& l) { l.promoted(kX); }},
-        Breach{"PromotedOntoACopy", demote, [](Ledger& l) { l.promoted(kX); }},
-        Breach{"LeftHbmTwice", keep_in_tier, [](Ledger& l) { l.left_hbm(kX, false); }},
-        Breach{"LeftTierWithoutACopy", produce, [](Ledger& l) { l.left_tier(kX); }},
-        Breach{"ReadWhileAway", keep_in_tier, [](Ledger& l) { l.read(kX); }}),
+    testing::Values(Breach{"ProducedBesideHbmCopy", produce, [](Ledger& l) { l.produced(kX); }},
+                    Breach{"ProducedBesideTierCopy", keep_in_tier,
+                           [](Ledger& l) { l.produced(kX); }},
+                    Breach{"DemotedFromNowhere", nothing, [](Ledger& l) { l.demoted(kX); }},
+                    Breach{"DemotedTwice", demote, [](Ledger& l) { l.demoted(kX); }},
+                    Breach{"PromotedFromNowhere", nothing, [](Ledger& l) { l.promoted(kX); }},
+                    Breach{"PromotedOntoACopy", demote, [](Ledger& l) { l.promoted(kX); }},
+                    Breach{"LeftHbmTwice", keep_in_tier, [](Ledger& l) { l.left_hbm(kX, true); }},
+                    Breach{"LeftTierWithoutACopy", produce, [](Ledger& l) { l.left_tier(kX); }},
+                    Breach{"ReadWhileAway", keep_in_tier, [](Ledger& l) { l.read(kX); }}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(LedgerTest, LegalRandomLivesBreachNothingAndBalance) {
@@ -190,7 +190,9 @@ TEST(LedgerTest, LegalRandomLivesBreachNothingAndBalance) {
         if (!hbm && !tier) {
             ledger.produced(b);
         } else if (hbm && !tier) {
-            action == 0 ? ledger.left_hbm(b, false) : action == 1 ? ledger.read(b) : ledger.demoted(b);
+            action == 0   ? ledger.left_hbm(b, false)
+            : action == 1 ? ledger.read(b)
+                          : ledger.demoted(b);
         } else if (hbm) {
             action == 0 ? ledger.left_tier(b) : ledger.left_hbm(b, false);
         } else {

@@ -32,7 +32,8 @@ TEST(CuckooTableTest, EqualsUnorderedMapOverAMillionOperations) {
 }
 
 TEST(CuckooTableTest, TheNumberOfTagBitsNeverMakesTwoKeysOne) {
-    // With 2^32 buckets a tag has 32 bits, with 4 it has 62: keys that differ in one bit stay apart.
+    // With 2^32 buckets a tag has 32 bits, with 4 it has 62: keys that differ in one bit stay
+    // apart.
     for (const std::uint32_t log2 : {2U, 5U, 11U}) {
         CuckooTable table({.buckets_log2 = log2, .slots = 4, .stash = 64});
         const std::uint64_t key = 0x0123456789ABCDEF;
@@ -109,7 +110,8 @@ TEST(CuckooTableTest, FillsTo80PercentWithoutAFailureWhateverTheSeed) {
 }
 
 TEST(CuckooTableTest, AKickLimitOf8FailsAtALoadOf80Percent) {
-    // The recorded run lost 1,855 of a million; a table that never failed would not kick as it does.
+    // The recorded run lost 1,855 of a million; a table that never failed would not kick as it
+    // does.
     const Churn result = churn({.buckets_log2 = 15, .kick_limit = 8}, 80, 200'000);
     EXPECT_GT(result.failures, 10U);
     EXPECT_LE(result.lost, result.failures);

@@ -28,9 +28,9 @@ inline Entry entry_of(std::uint32_t value) {
 }
 
 inline bool same(const Entry& a, const Entry& b) {
-    return a.frame == b.frame && a.size == b.size && a.version == b.version &&
-           a.state == b.state && a.decoder == b.decoder && a.flags == b.flags &&
-           a.priority_class == b.priority_class && a.tier == b.tier && a.spare == b.spare;
+    return a.frame == b.frame && a.size == b.size && a.version == b.version && a.state == b.state &&
+           a.decoder == b.decoder && a.flags == b.flags && a.priority_class == b.priority_class &&
+           a.tier == b.tier && a.spare == b.spare;
 }
 
 /// Plays `operations` random ones on a table and on std::unordered_map. The table is filled to its

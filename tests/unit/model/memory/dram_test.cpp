@@ -44,7 +44,8 @@ TEST(DramTest, LinesOfOneSubchannelQueueAndOthersDoNot) {
     // Any byte of a line is that line.
     EXPECT_EQ(dram.access_line({}, {64 * 4 + 63}, kNoFlows), dram.idle_latency() + service * 10);
     // Later, the queue is gone.
-    EXPECT_EQ(dram.access_line(Time::from_us(1), {0}, kNoFlows), Time::from_us(1) + dram.idle_latency());
+    EXPECT_EQ(dram.access_line(Time::from_us(1), {0}, kNoFlows),
+              Time::from_us(1) + dram.idle_latency());
 }
 
 TEST(DramTest, TransfersStretchTheServiceOfALine) {
