@@ -63,18 +63,14 @@ void validate_block(const RunConfig& c, const Settings& s) {
                "block.bytes_per_value"},
               fmt::format("{} is outside {} to {}", shape, to_string(block::kSmallestBlock),
                           to_string(block::kLargestBlock)));
-    s.require(size.count % engine::kGranule.count == 0,
-              {"block.tokens", "block.layers", "block.kv_heads", "block.head_dim",
-               "block.bytes_per_value"},
-              fmt::format("{} is not a multiple of {}, the granule of the tier", shape,
-                          to_string(engine::kGranule)));
     s.require(c.block.layers == c.node.layers, {"block.layers", "host.node.layers"},
               fmt::format("a block of {} layers does not hold the {} of host.node.layers; blocks "
                           "of a part of the layers are not built yet",
                           c.block.layers, c.node.layers));
-    s.require(c.card.tier_capacity >= size, {"card.tier.capacity", "block.tokens"},
-              fmt::format("card.tier.capacity ({}) cannot hold {}",
-                          to_string(c.card.tier_capacity), shape));
+    const Bytes frame = engine::kGranule * engine::granules(size);
+    s.require(c.card.tier_capacity >= frame, {"card.tier.capacity", "block.tokens"},
+              fmt::format("card.tier.capacity ({}) cannot hold {}, which takes {}",
+                          to_string(c.card.tier_capacity), shape, to_string(frame)));
     s.require(
         c.node.kv_budget >= size, {"host.node.kv_budget", "block.tokens"},
         fmt::format("host.node.kv_budget ({}) cannot hold {}", to_string(c.node.kv_budget), shape));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "model/common/errors.h"
@@ -16,7 +17,7 @@ void fill_pattern(const block::BlockKey& key, std::span<std::uint8_t> out) {
     for (std::size_t i = 0; i < out.size(); i += sizeof(std::uint64_t)) {
         state += 0x9E3779B97F4A7C15U;
         const std::uint64_t word = (state ^ state >> 29) * 0xBF58476D1CE4E5B9U;
-        std::memcpy(out.data() + i, &word, sizeof(word));
+        std::memcpy(out.data() + i, &word, std::min(sizeof(word), out.size() - i));
     }
 }
 
