@@ -225,10 +225,9 @@ void print_summary(std::ostream& out, const ordered_json& result) {
     const ordered_json& is_stable = result["serving"]["stable"];
     out << fmt::format("{} requests served in {:.1f} s simulated, {}\n", count("/serving/requests"),
                        number("/serving/simulated_s"),
-                       is_stable.is_null() ? "too short to say whether stable"
-                       : is_stable.get<bool>()
-                           ? "stable"
-                           : "UNSTABLE: offered more than the node can serve");
+                       is_stable.is_null()     ? "too short to say whether stable"
+                       : is_stable.get<bool>() ? "stable"
+                                               : "UNSTABLE: offered more than the node can serve");
     if (count("/serving/infeasible") != 0) {
         out << fmt::format("{} requests are infeasible: larger than the HBM budget alone\n",
                            count("/serving/infeasible"));

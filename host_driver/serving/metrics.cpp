@@ -62,8 +62,7 @@ bool rises(const std::array<double, kWindows>& values) {
 
 }  // namespace
 
-std::optional<bool> stable(const ServingMetrics& metrics,
-                           const std::vector<QueueSample>& samples) {
+std::optional<bool> stable(const ServingMetrics& metrics, const std::vector<QueueSample>& samples) {
     const std::size_t half = samples.size() / 2;
     if (half < kFewestSamples) return std::nullopt;
     if (metrics.compute > metrics.last_arrival - metrics.measured_from) return false;

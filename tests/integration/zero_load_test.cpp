@@ -35,7 +35,6 @@ const Sets kCopy{"driver.mechanism=copy-engine"};
 
 TEST_F(ZeroLoadTest, EachConstantOfTheCardCountsAsOftenAsItIsMet) {
     EXPECT_EQ(added_ps(kCard, {"card.completion.fence=read_flush"}), 741'000);
-    EXPECT_EQ(added_ps(kCard, {"card.completion.fence=none"}), 0);
     EXPECT_EQ(added_ps(kCard, {"driver.submit=120 ns"}), 10'000);
     EXPECT_EQ(added_ps(kCard, {"driver.poll_interval=120 ns"}), 10'000);  // half of it
     EXPECT_EQ(added_ps(kCard, {"card.check=26 ns"}), 10'000);

@@ -115,12 +115,14 @@ TEST_F(IntentsTest, AMissIsAnsweredAfterItsLookup) {
     Bench bench(config(), kBlock);
     Bench::drain();
     Time begin = now();
-    const Time malformed =
-        bench.finish([&] {
-            Intent intent = bench.host.intent(Opcode::kPromote, key_of(1));
-            intent.opcode = 0;
-            return intent;
-        }()).at - begin;
+    const Time malformed = bench
+                               .finish([&] {
+                                   Intent intent = bench.host.intent(Opcode::kPromote, key_of(1));
+                                   intent.opcode = 0;
+                                   return intent;
+                               }())
+                               .at -
+                           begin;
     for (const Opcode opcode : {Opcode::kPromote, Opcode::kDiscard}) {
         begin = now();
         const Time missing = bench.finish(bench.host.intent(opcode, key_of(1))).at - begin;

@@ -173,8 +173,8 @@ TEST_F(LoadTest, HostReadsSlowPromotionsAsTheWireSays) {
         std::uint64_t address = 0;
         while (bench.host.promoted.size() < 4) {
             for (std::uint64_t i = 0; i < lines; ++i) {
-                sc_core::sc_time delay = to_sc_time(Time{static_cast<std::int64_t>(
-                    i * 1'000'000 / lines)});
+                sc_core::sc_time delay =
+                    to_sc_time(Time{static_cast<std::int64_t>(i * 1'000'000 / lines)});
                 address = (address + 64) % (kBlock.count * 4);
                 (void)bench.host.access(tlm::TLM_READ_COMMAND, address, data, delay);
             }
