@@ -94,7 +94,6 @@ struct Probe {
 const std::vector<Probe> kProbes{
     {"seed", "2", In::kCard, In::kTrace},
     {"block.tokens", "8", In::kCard},
-    {"block.layers", "2", In::kCard},
     {"block.kv_heads", "4", In::kCard},
     {"block.head_dim", "64", In::kCard},
     {"block.bytes_per_value", "4", In::kCard},
@@ -144,7 +143,6 @@ const std::vector<Probe> kProbes{
     {"workload.agents.estimated_prefill_rate", "1000000", In::kAgents},
     {"workload.agents.estimated_token_time", "1 ms", In::kAgents},
     {"host.node.parameters", "100000000", In::kCard},
-    {"host.node.layers", "64", In::kCard},
     {"host.node.hidden", "4096", In::kCard},
     {"host.node.weights", "64 MiB", In::kCard},
     {"host.node.compute", "100 GFLOP/s", In::kCard},
@@ -217,6 +215,8 @@ constexpr std::string_view kOfPlace = "placement.";
 
 /// Keys that move nothing by themselves, and why.
 const std::map<std::string, std::string> kRest{
+    {"block.layers", "is host.node.layers; LayersMoveTogether"},
+    {"host.node.layers", "is block.layers; LayersMoveTogether"},
     {"host.node.name", "a label"},
     {"workload.format", "says what `auto` finds; a wrong one is an error"},
     {"workload.time_backwards", "error or run; TimeBackwardsDecides"},
@@ -260,7 +260,8 @@ protected:
         return measured(setting(in, m_folder) + change) == base(in);
     }
 
-    std::string m_folder = testing::TempDir() + "kvplane_perturbation";
+    std::string m_folder = testing::TempDir() + "kvplane_perturbation_" +
+                           testing::UnitTest::GetInstance()->current_test_info()->name();
     std::map<In, nlohmann::ordered_json> m_base;
 };
 
@@ -329,6 +330,12 @@ TEST_F(PerturbationTest, BoundsBind) {
     const Sets card = setting(In::kCard, m_folder);
     EXPECT_THROW(simulate(card + Sets{"card.link.mrrs=256 B"}), UserError);
     EXPECT_THROW(simulate(card + Sets{"card.staging=4 KiB", "card.chunk=8 KiB"}), UserError);
+}
+
+TEST_F(PerturbationTest, LayersMoveTogether) {
+    EXPECT_FALSE(moves_nothing(In::kCard, {"block.layers=2", "host.node.layers=2"}));
+    EXPECT_THROW(static_cast<void>(measured(setting(In::kCard, m_folder) + Sets{"block.layers=2"})),
+                 UserError);
 }
 
 TEST_F(PerturbationTest, TimeBackwardsDecides) {

@@ -211,6 +211,7 @@ TEST_F(RunInvariantsTest, HoldForBlocksOfOddSizes) {
     for (const char* mechanism : {"card", "copy-engine"}) {
         const Sets odd{"block.tokens=3",
                        "block.layers=3",
+                       "host.node.layers=3",
                        "block.kv_heads=5",
                        "block.head_dim=91",
                        "block.bytes_per_value=1",

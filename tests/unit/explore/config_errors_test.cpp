@@ -163,8 +163,8 @@ TEST_F(ConfigErrors, RulesOverSeveralKeys) {
          "config.yaml:1: block.tokens: a block of 2 B (1 tokens x 2 B) is outside 4 KiB to 160 "
          "MiB"},
         {"block: {layers: 96}\n",
-         "config.yaml:1: block.layers: a block of 96 layers is more than the 80 of "
-         "host.node.layers"},
+         "config.yaml:1: block.layers: a block of 96 layers does not hold the 80 of "
+         "host.node.layers; blocks of a part of the layers are not built yet"},
         {"card:\n  tier: {capacity: 4 MiB}\n",
          "config.yaml:2: card.tier.capacity: card.tier.capacity (4 MiB) cannot hold a block of 5 "
          "MiB (16 tokens x 320 KiB), which takes 5 MiB"},
@@ -196,10 +196,12 @@ TEST_F(ConfigErrors, RulesOverSeveralKeys) {
          "config.yaml:1: workload.zipf_sessions.initial_context_min: "
          "workload.zipf_sessions.initial_context_min (12289) is above "
          "workload.zipf_sessions.initial_context_max (12288)"},
-        {"block: {tokens: 1, layers: 1, kv_heads: 16}\nhost: {node: {kv_budget: 64 TiB}}\n",
+        {"block: {tokens: 1, layers: 1, kv_heads: 16}\nhost: {node: {layers: 1, kv_budget: 64 "
+         "TiB}}\n",
          "config.yaml:2: host.node.kv_budget: host.node.kv_budget (64 TiB) holds more than "
          "2147483648 of a block of 8 KiB (1 tokens x 8 KiB)"},
-        {"block: {tokens: 1, layers: 1, kv_heads: 9}\ncard: {tier: {capacity: 4608 B}}\n",
+        {"block: {tokens: 1, layers: 1, kv_heads: 9}\ncard: {tier: {capacity: 4608 B}}\n"
+         "host: {node: {layers: 1}}\n",
          "config.yaml:2: card.tier.capacity: card.tier.capacity (4608 B) cannot hold a block of "
          "4608 B (1 tokens x 4608 B), which takes 8 KiB"},
         {"driver: {copy_engine: {round_trip: 100 ns}}\n",

@@ -143,9 +143,10 @@ TEST_F(ConfigTest, NodeIsAFileOrAMapping) {
     EXPECT_EQ(load_text("host: {node: {fixed: 9 ms}}\n").run.node.fixed, Time::from_ms(9));
 
     // Another node starts from the defaults, and single keys win wherever they stand.
-    const RunConfig run = load_text("host: {node: hosts/slow.yaml}\n",
-                                    {"host.node.layers=90", "host.node=hosts/big.yaml"})
-                              .run;
+    const RunConfig run =
+        load_text("host: {node: hosts/slow.yaml}\n",
+                  {"host.node.layers=90", "block.layers=90", "host.node=hosts/big.yaml"})
+            .run;
     EXPECT_EQ(run.node.name, "big");
     EXPECT_EQ(run.node.fixed, gpu::NodeConfig{}.fixed);
     EXPECT_EQ(run.node.kv_budget, Bytes::from_gib(1024));
@@ -204,11 +205,14 @@ TEST_F(ConfigTest, EveryKeyCountsAndRoundTrips) {
             if (example == setting.value) continue;
             const bool quoted = example.starts_with('"');
             const std::string text = quoted ? example.substr(1, example.size() - 2) : example;
-            const std::vector<std::string> sets{setting.info.path + "=" + text};
+            std::vector<std::string> sets{setting.info.path + "=" + text};
+            // A block has the layers of the node: the two are set together.
+            const bool layers = setting.info.path.ends_with(".layers");
+            if (layers) sets = {"block.layers=" + text, "host.node.layers=" + text};
             try {
                 const LoadedConfig other = load(config, sets);
                 EXPECT_EQ(other.settings.at(setting.info.path).value, example);
-                EXPECT_EQ(lines_that_differ(dump(other.run), dump(base.run)), 1);
+                EXPECT_EQ(lines_that_differ(dump(other.run), dump(base.run)), layers ? 2 : 1);
                 EXPECT_NE(other.settings.hash(), base.settings.hash());
                 const LoadedConfig again = load(write("again.yaml", effective(other)));
                 EXPECT_EQ(dump(again.run), dump(other.run));

@@ -79,6 +79,8 @@ struct BadLine {
     std::string message;  ///< after ":2: "
 };
 
+void PrintTo(const BadLine& bad, std::ostream* out) { *out << bad.name; }
+
 class MooncakeBadLineTest : public testing::TestWithParam<BadLine> {};
 
 TEST_P(MooncakeBadLineTest, IsRejectedWithFileLineAndKey) {
