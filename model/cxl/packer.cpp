@@ -135,8 +135,8 @@ void FlitPacker::form_68(Flit& flit) {
 }
 
 bool FlitPacker::completions_alone(std::size_t rollover) const {
-    return count(Channel::kDrs) == 0 ||
-           (rollover == 0 && count(Channel::kNdr) >= kCompletionBacklog);
+    return waiting(Channel::kDrs) == 0 ||
+           (rollover == 0 && waiting(Channel::kNdr) >= kCompletionBacklog);
 }
 
 void FlitPacker::completions_68(Flit& flit, std::size_t rollover) {

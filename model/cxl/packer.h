@@ -42,6 +42,14 @@ public:
     /// Messages whose header has not left.
     [[nodiscard]] std::size_t waiting() const { return m_waiting; }
 
+    [[nodiscard]] std::size_t waiting(Channel channel) const {
+        return m_queues[static_cast<std::size_t>(channel)].size();
+    }
+    /// Whether all that waits is completions.
+    [[nodiscard]] bool completions_only() const {
+        return m_chunks == 0 && m_waiting != 0 && m_waiting == waiting(Channel::kNdr);
+    }
+
     /// Forms the next flit; pending() must hold.
     void next(Flit& flit);
 
@@ -67,9 +75,6 @@ private:
     void fill_data(Flit& flit, std::size_t from, std::size_t count);
     [[nodiscard]] MessageQueue& queue(Channel channel) {
         return m_queues[static_cast<std::size_t>(channel)];
-    }
-    [[nodiscard]] std::size_t count(Channel channel) const {
-        return m_queues[static_cast<std::size_t>(channel)].size();
     }
     /// The channel with the oldest message among those of `allowed` (a bit each), or nothing.
     [[nodiscard]] MessageQueue* oldest(unsigned allowed);
