@@ -11,6 +11,7 @@
 #include "explore/config_report.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
+#include "explore/validate.h"
 #include "model/common/errors.h"
 
 namespace {
@@ -48,6 +49,16 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
     command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+}
+
+void add_validate(CLI::App& app, kvplane::explore::ValidateOptions& options, int& exit_code) {
+    CLI::App* command = app.add_subcommand("validate", "Hold the model against its references");
+    command->add_option("--only", options.only, "One part of it")
+        ->check(CLI::IsMember(kvplane::explore::validate_parts()));
+    command->add_flag("--json", options.json, "Print one JSON object");
+    command->callback([&] {
+        exit_code = guarded([&] { return kvplane::explore::validate(options, std::cout); });
+    });
 }
 
 void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
@@ -108,6 +119,8 @@ int sc_main(int argc, char* argv[]) {
     int exit_code = 0;
     add_run(app, options, exit_code);
     add_config_commands(app, options, exit_code);
+    kvplane::explore::ValidateOptions validate_options;
+    add_validate(app, validate_options, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
