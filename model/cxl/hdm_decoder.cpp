@@ -44,6 +44,7 @@ std::uint32_t Interleave::position(Hpa address) const {
 
 std::uint64_t Interleave::to_offset(Hpa address) const {
     const std::uint64_t offset = address.value - base.value;
+    if (ways == 1) return offset;
     const std::uint64_t granule = offset / granularity.count;
     return granule / ways * granularity.count + offset % granularity.count;
 }
