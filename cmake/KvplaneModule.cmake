@@ -4,8 +4,8 @@
 # kvplane_library(<folder> [EXCLUDE file...] [DEPENDS folder...] [LINK target...])
 #
 # Makes the library of <folder> (a path from the repository root, e.g. model/common) and names
-# it kvplane_<folder with _ for />, e.g. kvplane_model_common. Sources are <folder>/*.cpp
-# without EXCLUDE; a folder of headers only becomes an INTERFACE library. DEPENDS names other
+# it kvplane_<folder with _ for />, e.g. kvplane_model_common. Sources are the *.cpp in and
+# below <folder> without EXCLUDE; a folder of headers only becomes an INTERFACE library. DEPENDS names other
 # folders, LINK names targets; both are passed on to users. A folder that is absent or empty
 # is skipped, here and in DEPENDS, and is picked up by the next build once it has a file.
 function(kvplane_library folder)
@@ -14,8 +14,8 @@ function(kvplane_library folder)
         message(FATAL_ERROR "kvplane_library(${folder}): unknown ${arg_UNPARSED_ARGUMENTS}")
     endif()
     set(path "${PROJECT_SOURCE_DIR}/${folder}")
-    file(GLOB sources CONFIGURE_DEPENDS "${path}/*.cpp")
-    file(GLOB headers CONFIGURE_DEPENDS "${path}/*.h")
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${path}/*.cpp")
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${path}/*.h")
     foreach(excluded IN LISTS arg_EXCLUDE)
         list(REMOVE_ITEM sources "${path}/${excluded}")
     endforeach()

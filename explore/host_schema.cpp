@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keys of the host: node, serving, control plane, driver.
+#include "explore/control_form.h"
 #include "explore/run_schema.h"
 
 namespace kvplane::explore {
@@ -63,18 +64,18 @@ void describe(Table& t, serving::ServingConfig& c) {
 }
 
 void describe(Table& t, control::ControlConfig& c) {
-    t.key("replacement", c.replacement,
-          choice<control::Replacement>({{"lru", control::Replacement::kLru}}),
+    t.key("replacement", c.replacement, policy_form(),
           {kChosen, "what vLLM does: LRU, tail first", "Which block leaves HBM."});
     t.key(
-        "admission", c.admission, choice<control::Admission>({{"none", control::Admission::kNone}}),
+        "admission", c.admission, admission_form(),
         {kChosen, "baseline", "Which blocks are worth holding; none: replacement decides alone."});
-    t.key("tier_eviction", c.tier_eviction,
-          choice<control::TierEviction>({{"lru", control::TierEviction::kLru}}),
+    t.key("tier_eviction", c.tier_eviction, policy_form(),
           {kChosen, "baseline: LRU, leaf first", "Which copy leaves the tier."});
     t.key("prefetch", c.prefetch,
           choice<control::Prefetch>({{"schedule", control::Prefetch::kSchedule}}),
           {kChosen, "what vLLM does", "When the loads of a request are issued."});
+    t.key("store", c.store, store_form(),
+          {kChosen, "baseline", "Which blocks get a copy in the tier."});
 }
 
 namespace {

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The `kvplane` command. Exit codes: 0 fine; 1 a run marked invalid or a tolerance missed; 2 the
 /// user's mistake; 3 a broken invariant of ours.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <sstream>
+#include <string>
 #include <systemc>
+#include <vector>
 
 #include "explore/config.h"
 #include "explore/config_report.h"
+#include "explore/nearest.h"
+#include "explore/place.h"
+#include "explore/result.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
+#include "explore/trace.h"
 #include "explore/validate.h"
 #include "model/common/errors.h"
 
@@ -49,6 +58,76 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
     command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
+}
+
+void add_place(CLI::App& app, RunOptions& options, int& exit_code) {
+    CLI::App* command =
+        app.add_subcommand("place", "Compare placement policies and bounds, without timing");
+    add_config(*command, options);
+    command->add_flag("--json", options.json, "Print one JSON object");
+    command->callback([&] {
+        exit_code = guarded([&] {
+            return kvplane::explore::place(
+                {.config = options.config, .sets = options.sets, .json = options.json}, std::cout);
+        });
+    });
+}
+
+struct TraceArguments {
+    std::string path;
+    std::string format = "auto";
+    std::string out;
+    std::vector<std::uint32_t> block_tokens;
+    bool json = false;
+
+    [[nodiscard]] kvplane::explore::TraceSource source() const {
+        return {.path = path, .format = kvplane::workload::parse_format(format)};
+    }
+};
+
+void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& exit_code) {
+    using namespace kvplane::explore;
+    CLI::App* command = app.add_subcommand("trace", "Look at traces, convert and generate them");
+    command->require_subcommand(1);
+    const auto add_source = [&](CLI::App& sub) {
+        sub.add_option("trace", trace.path, "Trace file")->required();
+        sub.add_option("--format", trace.format, "auto, mooncake, qwen, azure or kvplane [auto]");
+    };
+    CLI::App* info = command->add_subcommand("info", "What a trace holds");
+    add_source(*info);
+    info->add_option("--block-tokens", trace.block_tokens,
+                     "Count in blocks of so many tokens [the trace's own, and 16]");
+    info->add_flag("--json", trace.json, "Print one JSON object");
+    info->callback([&] {
+        exit_code = guarded([&] {
+            print_trace_info(trace.source(), trace.block_tokens, trace.json, std::cout);
+            return 0;
+        });
+    });
+    CLI::App* convert = command->add_subcommand("convert", "Write a trace in kvplane's own format");
+    add_source(*convert);
+    convert->add_option("--out", trace.out, "File to write")->required();
+    convert->callback([&] {
+        exit_code = guarded([&] {
+            std::ostringstream text;
+            convert_trace(trace.source(), text);
+            write_file(trace.out, text.str());
+            return 0;
+        });
+    });
+    CLI::App* generate =
+        command->add_subcommand("generate", "Write the workload that a config's generator draws");
+    add_config(*generate, options);
+    generate->add_option("--out", trace.out, "File to write")->required();
+    generate->callback([&] {
+        exit_code = guarded([&] {
+            const RunConfig run = load(options.config, options.sets).run;
+            std::ostringstream text;
+            generate_trace(run.workload.generated, run.seed, run.block.tokens, text);
+            write_file(trace.out, text.str());
+            return 0;
+        });
+    });
 }
 
 void add_validate(CLI::App& app, kvplane::explore::ValidateOptions& options, int& exit_code) {
@@ -104,6 +183,20 @@ void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
     });
 }
 
+/// What is wrong with a command line, in one line.
+std::string mistake_in(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    std::vector<std::string> names;
+    for (const CLI::App* below : command->get_subcommands({})) names.push_back(below->get_name());
+    const std::vector<std::string> unknown = app.remaining(true);
+    if (names.empty() || unknown.empty()) return error.what();
+    const std::string near = kvplane::explore::nearest(unknown.front(), names);
+    return fmt::format("there is no command '{}'; {}", unknown.front(),
+                       near.empty() ? "the commands are " + kvplane::explore::join(names)
+                                    : fmt::format("did you mean '{}'?", near));
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -118,13 +211,18 @@ int sc_main(int argc, char* argv[]) {
     RunOptions options;
     int exit_code = 0;
     add_run(app, options, exit_code);
+    add_place(app, options, exit_code);
+    TraceArguments trace;
+    add_trace(app, options, trace, exit_code);
     add_config_commands(app, options, exit_code);
     kvplane::explore::ValidateOptions validate_options;
     add_validate(app, validate_options, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : kUserMistake;
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help
+        std::cerr << "kvplane: " << mistake_in(app, error) << " (see kvplane --help)\n";
+        return kUserMistake;
     }
     return exit_code;
 }

@@ -7,7 +7,6 @@
 #include "host_driver/driver/host_issued.h"
 #include "host_driver/workload/assemble.h"
 #include "host_driver/workload/trace.h"
-#include "host_driver/workload/zipf_sessions.h"
 #include "model/common/errors.h"
 #include "model/index/tlm_index.h"
 
@@ -40,13 +39,8 @@ workload::Workload load_workload(const RunConfig& config) {
             config.workload.trace->expanded(), config.workload.format,
             {.assemble = options, .azure = config.workload.azure, .seed = config.seed});
     }
-    switch (config.workload.generator) {
-        case Generator::kZipfSessions:
-            return workload::assemble(
-                workload::generate(config.workload.zipf_sessions, config.seed, config.block.tokens),
-                options);
-    }
-    throw InvariantError("unknown generator");
+    return workload::assemble(
+        workload::generate(config.workload.generated, config.seed, config.block.tokens), options);
 }
 
 Platform::Platform(const RunConfig& config, workload::Workload workload, bool check)

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "explore/config.h"
 #include "explore/platform.h"
@@ -51,13 +52,17 @@ std::uint64_t peak_rss_mib() {
     return static_cast<std::uint64_t>(usage.ru_maxrss) / 1024;
 }
 
-std::string out_directory(const RunOptions& options, const LoadedConfig& config) {
+/// Makes the folder of the result. Finds out now, and not after the run, whether it can be written.
+std::string make_out(const RunOptions& options, const LoadedConfig& config) {
     const std::string stem = std::filesystem::path(options.config).stem().string();
     const std::string out =
         options.out.empty() ? fmt::format("out/{}-{}", stem, config.settings.hash()) : options.out;
     std::error_code error;
     std::filesystem::create_directories(out, error);
     if (error) throw UserError(fmt::format("--out {}: {}", out, error.message()));
+    const std::string probe = out + "/.probe";
+    write_file(probe, "");
+    std::filesystem::remove(probe, error);
     return out;
 }
 
@@ -78,8 +83,9 @@ void report_infeasible(const Platform& platform) {
 int run(const RunOptions& options) {
     const Clock::time_point start = Clock::now();
     const LoadedConfig config = load(options.config, options.sets);
-    const std::string out = out_directory(options, config);
-    Platform platform(config.run, load_workload(config.run), options.check);
+    workload::Workload workload = load_workload(config.run);
+    const std::string out = make_out(options, config);
+    Platform platform(config.run, std::move(workload), options.check);
     TerminalProgress progress;
     if (isatty(STDERR_FILENO) != 0) platform.engine().listen(progress);
     platform.run();

@@ -5,12 +5,13 @@
 #include <optional>
 
 #include "explore/file_path.h"
+#include "explore/place_config.h"
 #include "host_driver/control/config.h"
 #include "host_driver/driver/config.h"
 #include "host_driver/gpu/node.h"
 #include "host_driver/serving/config.h"
+#include "host_driver/workload/generators.h"
 #include "host_driver/workload/trace.h"
-#include "host_driver/workload/zipf_sessions.h"
 #include "model/block/block.h"
 #include "model/card/config.h"
 
@@ -19,17 +20,15 @@ namespace kvplane::explore {
 enum class Fidelity { kBurst };
 enum class TierPlace { kCard };
 
-enum class Generator { kZipfSessions };
 /// Where the requests come from.
 struct WorkloadConfig {
-    Generator generator = Generator::kZipfSessions;
+    workload::GeneratorConfig generated;
     std::optional<FilePath> trace;  ///< where set, it replaces the generator
     workload::TraceFormat format = workload::TraceFormat::kAuto;
     workload::Backwards time_backwards = workload::Backwards::kError;
     std::uint32_t buckets = workload::kBuckets;  ///< session buckets that are replayed
     std::uint32_t bucket_offset = 0;             ///< the first of them
     Time warm_up;                                ///< metrics start so long after the first arrival
-    workload::ZipfSessionsConfig zipf_sessions;
     workload::AzureConfig azure;
 };
 
@@ -46,6 +45,7 @@ struct RunConfig {
     driver::DriverConfig driver;
     card::CardConfig card;
     TierPlace tier = TierPlace::kCard;
+    PlacementConfig placement;  ///< of `kvplane place` alone
 };
 
 }  // namespace kvplane::explore

@@ -46,6 +46,7 @@ Table run_table(RunConfig& c) {
     t.group("card", [&] { describe(t, c.card); });
     t.key("tier", c.tier, choice<TierPlace>({{"card", TierPlace::kCard}}),
           {kChosen, "baseline", "What the tier is made of."});
+    t.group("placement", [&] { describe(t, c.placement); });
     return t;
 }
 
@@ -79,13 +80,11 @@ void validate_block(const RunConfig& c, const Settings& s) {
 
 void validate_workload(const RunConfig& c, const Settings& s) {
     const WorkloadConfig& w = c.workload;
-    s.require(w.buckets + w.bucket_offset <= workload::kBuckets,
-              {"workload.bucket_offset", "workload.buckets"},
-              fmt::format("workload.bucket_offset + workload.buckets is {}; there are {} buckets",
-                          w.bucket_offset + w.buckets, workload::kBuckets));
+    s.require(w.trace || w.buckets == workload::kBuckets, {"workload.buckets"},
+              "takes a part of a trace, and workload.trace is null");
     s.require(w.trace || w.format == workload::TraceFormat::kAuto, {"workload.format"},
               "is the format of a trace, and workload.trace is null");
-    const workload::ZipfSessionsConfig& z = w.zipf_sessions;
+    const workload::ZipfSessionsConfig& z = w.generated.zipf_sessions;
     s.require(
         z.shared_prefix_tokens + std::uint64_t{z.initial_context_max} <= z.max_context,
         {"workload.zipf_sessions.initial_context_max",
@@ -104,6 +103,25 @@ void validate_workload(const RunConfig& c, const Settings& s) {
             "workload.zipf_sessions.appended_max");
     ordered(z.output_min, z.output_max, "workload.zipf_sessions.output_min",
             "workload.zipf_sessions.output_max");
+}
+
+void validate_placement(const RunConfig& c, const Settings& s) {
+    s.require(c.control.replacement.replacement != control::Replacement::kMin &&
+                  c.control.tier_eviction.replacement != control::Replacement::kMin,
+              {"control.replacement", "control.tier_eviction"},
+              "min needs the future, which only placement.policies can have");
+    s.require(
+        c.control.store.selection == control::Selection::kAll ||
+            c.control.demotion == control::Demotion::kOnEvict,
+        {"control.store", "host.demotion"},
+        "a run selects only where blocks are written when they leave: host.demotion on-evict");
+    for (const Bytes budget : c.placement.budgets) {
+        s.require(budget >= c.block.bytes(), {"placement.budgets", "block.tokens"},
+                  fmt::format("a budget of {} cannot hold one block of {}", to_string(budget),
+                              to_string(c.block.bytes())));
+    }
+    s.require(!c.placement.tier_capacity || *c.placement.tier_capacity >= c.block.bytes(),
+              {"placement.tier_capacity", "block.tokens"}, "cannot hold one block");
 }
 
 void validate_card(const RunConfig& c, const Settings& s) {
@@ -129,6 +147,7 @@ void validate_card(const RunConfig& c, const Settings& s) {
 void validate(const RunConfig& config, const Settings& settings) {
     validate_block(config, settings);
     validate_workload(config, settings);
+    validate_placement(config, settings);
     validate_card(config, settings);
     const gpu::CopyEngineConfig& engine = config.driver.copy_engine;
     settings.require(engine.round_trip > engine.card_latency,

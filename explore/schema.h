@@ -147,7 +147,7 @@ void Table::key(std::string_view name, std::vector<T>& field, Form<T> form, Abou
     const auto print = [&field, print_value = form.print] {
         std::vector<std::string> texts;
         texts.reserve(field.size());
-        for (const T& item : field) texts.push_back(print_value(item));
+        for (const auto& item : field) texts.push_back(print_value(item));
         return "[" + join(texts) + "]";
     };
     const auto assign = [&field, parse = form.parse](const Value& value) {

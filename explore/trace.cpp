@@ -24,10 +24,15 @@ void add_spread(Row& row, const std::string& name, const workload::Spread& sprea
     row[name + "_max"] = spread.max;
 }
 
-Row make_row(const TraceSource& source, workload::TraceFormat format) {
-    workload::TraceOptions options = source.options;
-    options.assemble.spread_equal_stamps = false;
-    const workload::Workload trace = workload::read_trace(source.path, format, options);
+/// What `trace info` counts in where the user does not say: the blocks of serving systems.
+constexpr std::uint32_t kUsualBlock = 16;
+
+Row make_row(const TraceSource& source, workload::TraceFormat format, const workload::RawTrace& raw,
+             std::uint32_t block_tokens) {
+    workload::AssembleOptions options = source.options.assemble;
+    options.spread_equal_stamps = false;
+    options.tokens_per_block = block_tokens;
+    const workload::Workload trace = workload::assemble(raw, options);
     const workload::TraceInfo info = workload::trace_info(trace);
     Row row;
     row["trace"] = source.path;
@@ -68,19 +73,29 @@ void finish(std::ostream& out) {
 
 }  // namespace
 
-void print_trace_info(const TraceSource& source, bool json, std::ostream& out) {
+void print_trace_info(const TraceSource& source, std::vector<std::uint32_t> block_tokens, bool json,
+                      std::ostream& out) {
     const workload::TraceFormat format = source.format == workload::TraceFormat::kAuto
                                              ? workload::detect_format(source.path)
                                              : source.format;
-    const Row row = make_row(source, format);
-    if (json) {
-        Row object;
-        object["schema"] = "kvplane.trace/1";
-        object["rows"] = Row::array({row});
-        out << object.dump(2) << '\n';
-    } else {
-        print_table(row, out);
+    const workload::RawTrace raw = workload::read_raw_trace(source.path, format, source.options);
+    if (block_tokens.empty()) {
+        block_tokens = {raw.tokens_per_id};
+        if (raw.tokens_per_id != kUsualBlock) block_tokens.push_back(kUsualBlock);
     }
+    Row object;
+    object["schema"] = "kvplane.trace/1";
+    object["rows"] = Row::array();
+    for (const std::uint32_t tokens : block_tokens) {
+        const Row row = make_row(source, format, raw, tokens);
+        if (json) {
+            object["rows"].push_back(row);
+        } else {
+            if (tokens != block_tokens.front()) out << '\n';
+            print_table(row, out);
+        }
+    }
+    if (json) out << object.dump(2) << '\n';
     finish(out);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "host_driver/workload/generators.h"
 #include "host_driver/workload/trace.h"
@@ -18,11 +19,12 @@ struct TraceSource {
     workload::TraceOptions options{};
 };
 
-/// `trace info`: prints what the trace holds in blocks of options.assemble.tokens_per_block tokens,
-/// as a table or, with `json`, as {"schema": "kvplane.trace/1", "rows": [...]} with one row, whose
-/// keys are the fields of workload::TraceInfo. The span is that of the stamps as they stand. Throws
-/// UserError for a bad trace.
-void print_trace_info(const TraceSource& source, bool json, std::ostream& out);
+/// `trace info`: prints what the trace holds in blocks of each of `block_tokens` tokens (empty: of
+/// the trace's own ids, and of 16), as tables or, with `json`, as {"schema": "kvplane.trace/1",
+/// "rows": [...]} with one row a size, whose keys are the fields of workload::TraceInfo. The span
+/// is that of the stamps as they stand. Throws UserError for a bad trace.
+void print_trace_info(const TraceSource& source, std::vector<std::uint32_t> block_tokens, bool json,
+                      std::ostream& out);
 
 /// `trace convert`: writes the trace in our own format, stamps and ids as they stand. Throws
 /// UserError for a bad trace, or where `out` does not take it.

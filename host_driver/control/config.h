@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "host_driver/control/admission.h"
+#include "host_driver/control/policy.h"
+#include "host_driver/control/store_rule.h"
+
 namespace kvplane::control {
 
-enum class Replacement { kLru };
-enum class Admission { kNone };
-enum class TierEviction { kLru };
 enum class Prefetch { kSchedule };
 /// When a block of HBM gets its copy in the tier.
 enum class Demotion {
@@ -15,11 +16,13 @@ enum class Demotion {
 
 /// What the host decides, and how.
 struct ControlConfig {
-    Replacement replacement = Replacement::kLru;
-    Admission admission = Admission::kNone;
-    TierEviction tier_eviction = TierEviction::kLru;
+    PolicySpec replacement{};
+    AdmissionSpec admission{};
+    /// Which tier copy goes when the tier is full. Being stored counts as a use.
+    PolicySpec tier_eviction{};
     Prefetch prefetch = Prefetch::kSchedule;
     Demotion demotion = Demotion::kWriteThrough;
+    StoreSpec store{};
 };
 
 }  // namespace kvplane::control

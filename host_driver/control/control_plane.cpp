@@ -23,7 +23,13 @@ ControlPlane::ControlPlane(const ControlConfig& config, const workload::Workload
       m_ledger(ledger),
       m_driver(driver),
       m_listener(listener),
-      m_residency(workload.blocks, hbm.frames(), tier_blocks, ledger),
+      m_residency(
+          workload.blocks, hbm.frames(), tier_blocks, ledger,
+          with_admission(config.admission,
+                         make_policy(config.replacement, hbm.frames(), workload.blocks.size()),
+                         hbm.frames(), workload.blocks),
+          make_policy(config.tier_eviction, tier_blocks, workload.blocks.size())),
+      m_store(config.store, workload.blocks.size()),
       m_slot(workload.blocks.size()),
       m_loading(workload.blocks.size(), kNoRun),
       m_active(workload.blocks.size()) {
@@ -54,7 +60,7 @@ bool ControlPlane::admit(Holding& holding, const Demand& demand) {
     match(holding, demand);
     const std::uint64_t found = holding.reused - holding.loads;
     const std::uint64_t wanted = demand.prompt_blocks - found + demand.extra_blocks;
-    const std::uint64_t room = grantable() + m_residency.idle_blocks() - idle_in_chain(holding);
+    const std::uint64_t room = grantable() + m_residency.idle_blocks() - idle_to_pin(holding);
     if (wanted + demand.spare > room) return false;
     holding.decided = now();
     holding.wanted = wanted;
@@ -93,21 +99,20 @@ void ControlPlane::match(Holding& holding, const Demand& demand) const {
     holding.named = i;
     while (i < size && !has_copy(i)) ++i;
     holding.named_end = i;
+    // A copy that it does not read must not take a frame from it: alone in HBM it could never run.
+    if (holding.named == i) holding.named = holding.named_end = holding.reused;
 }
 
-std::uint64_t ControlPlane::idle_in_chain(const Holding& holding) const {
+std::uint64_t ControlPlane::idle_to_pin(const Holding& holding) const {
     std::uint64_t idle = 0;
-    for (const BlockIndex b : holding.chain) {
+    for (const BlockIndex b : holding.pinned()) {
         idle += m_residency.hbm(b) == Hbm::kResident && m_residency.pins(b) == 0 ? 1 : 0;
     }
     return idle;
 }
 
 void ControlPlane::hold_chain(Holding& holding) {
-    for (std::size_t i = holding.chain.size(); i-- > 0;) {
-        m_residency.pin(holding.chain[i]);
-        m_residency.touch(holding.chain[i]);
-    }
+    for (const BlockIndex b : holding.pinned()) m_residency.pin(b);
     for (std::uint32_t i = holding.reused - holding.loads; i < holding.reused; ++i) {
         m_residency.begin_read(holding.chain[i]);
     }
@@ -136,7 +141,8 @@ bool ControlPlane::free_one_frame() {
     const std::optional<BlockIndex> victim = m_residency.next_victim();
     if (!victim) return false;
     const bool unwritten = m_residency.tier(*victim) == TierCopy::kAbsent;
-    if (m_config.demotion == Demotion::kOnEvict && unwritten) {
+    if (m_config.demotion == Demotion::kOnEvict && unwritten &&
+        m_store.stores(*victim, m_residency.moment())) {
         if (make_tier_room()) {
             m_residency.begin_leave(*victim);
             m_residency.begin_store(*victim);
@@ -229,11 +235,15 @@ ControlPlane::Grown ControlPlane::grow(Holding& holding) {
 
 void ControlPlane::release(Holding& holding) {
     account();
+    m_residency.next_request(now());
     for (std::size_t n = holding.chain.size(); n-- > 0;) {
         const auto i = static_cast<std::uint32_t>(n);
         const BlockIndex b = holding.chain[i];
-        m_residency.touch(b);
-        m_residency.unpin(b);
+        if (m_residency.hbm(b) == Hbm::kResident) {
+            m_store.on_access({.block = b, .now = m_residency.moment()});
+            m_residency.touch(b);
+        }
+        if (i < holding.named_end) m_residency.unpin(b);
         if (!holding.reads_named(i)) continue;
         if (i < holding.computed) {
             m_active_blocks -= --m_active[b.value] == 0 ? 1 : 0;
@@ -376,7 +386,7 @@ void ControlPlane::demoted(Run& run) {
     if (!run.evict_after) return;
     m_leaving -= run.moves.size();
     for (const driver::Move& move : run.moves) {
-        if (m_residency.pins(move.block) == 0) {
+        if (m_residency.may_leave_hbm(move.block)) {
             evict(move.block);
         } else {
             m_residency.stay(move.block);

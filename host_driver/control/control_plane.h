@@ -18,11 +18,12 @@ namespace kvplane::control {
 /// What one admitted sequence holds of HBM. Its chain is reused up to a point (found in HBM, on its
 /// way there, or loaded); the rest it computes. Of that it names the blocks in [named, named_end);
 /// the others have a copy somewhere already (another sequence computes them at the same time, or at
-/// least one token had to be computed again), so that here they are private, without a name.
+/// least one token had to be computed again), so that here they are private, without a name. What
+/// it reads under a name, and what that continues, is pinned: chain[0, named_end).
 struct Holding {
     std::span<const BlockIndex> chain;  ///< its full prompt blocks, root first
     std::uint32_t reused = 0;           ///< chain[0, reused)
-    std::uint32_t named = 0;            ///< at least `reused`
+    std::uint32_t named = 0;            ///< at least `reused`; `reused` where it names none
     std::uint32_t named_end = 0;
     std::uint32_t computed = 0;   ///< chain[0, computed) have payload
     std::uint32_t loads = 0;      ///< of the reused, those that it loads itself
@@ -33,6 +34,7 @@ struct Holding {
     bool waits_for_frames = false;
 
     [[nodiscard]] bool ready() const { return !waits_for_frames && missing == 0; }
+    [[nodiscard]] std::span<const BlockIndex> pinned() const { return chain.first(named_end); }
     /// Chain blocks with payload that are read under their names.
     [[nodiscard]] std::uint32_t named_computed() const {
         const std::uint32_t end = computed < named_end ? computed : named_end;
@@ -121,7 +123,7 @@ private:
     void account();
     [[nodiscard]] std::uint64_t grantable() const { return m_residency.free_frames() - m_promised; }
     void match(Holding& holding, const Demand& demand) const;
-    [[nodiscard]] std::uint64_t idle_in_chain(const Holding& holding) const;
+    [[nodiscard]] std::uint64_t idle_to_pin(const Holding& holding) const;
     void hold_chain(Holding& holding);
     void gather_frames();
     [[nodiscard]] bool free_one_frame();
@@ -146,6 +148,7 @@ private:
     driver::Driver& m_driver;
     ReadyListener& m_listener;
     Residency m_residency;
+    StoreRule m_store;
     std::vector<std::uint32_t> m_slot;     ///< by block
     std::vector<std::uint32_t> m_loading;  ///< by block: the run that loads it
     std::vector<std::uint16_t> m_active;   ///< by block: sequences of the decode set that read it

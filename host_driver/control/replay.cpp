@@ -2,75 +2,172 @@
 #include "host_driver/control/replay.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
-#include "host_driver/control/residency.h"
 #include "model/common/errors.h"
 
 namespace kvplane::control {
 namespace {
 
+std::vector<std::uint32_t> next_reads(const workload::Workload& workload) {
+    std::vector<std::uint32_t> last(workload.blocks.size(), kNeverRead);
+    std::vector<std::uint32_t> next(workload.refs.size());
+    for (std::size_t r = workload.requests.size(); r-- > 0;) {
+        const workload::Request& request = workload.requests[r];
+        for (std::uint64_t i = request.first_ref; i < request.first_ref + request.block_count;
+             ++i) {
+            std::uint32_t& l = last[workload.refs[i].value];
+            next[i] = l;
+            l = static_cast<std::uint32_t>(r);
+        }
+    }
+    return next;
+}
+
 class Replayer {
 public:
-    Replayer(const workload::Workload& workload, const ReplayConfig& config)
-        : m_config(config),
-          m_ledger(static_cast<std::uint32_t>(workload.blocks.size()), block::OnBreach::kThrow),
-          m_residency(workload.blocks, config.frames, config.tier_blocks, m_ledger) {}
+    Replayer(const workload::Workload& workload, const ReplayConfig& config);
 
-    /// Serves one request; returns its hits.
-    std::uint64_t serve(std::span<const BlockIndex> chain);
-
-    [[nodiscard]] const block::Ledger& ledger() const { return m_ledger; }
+    void run(ReplayResult& result);
 
 private:
-    void make_room(std::uint64_t frames);
+    using Hbm = Residency::Hbm;
+
+    void serve(std::size_t number);
+    void serve_pinned(std::span<const BlockIndex> chain);
+    void serve_unpinned(const workload::Request& request);
+    bool fetch(BlockIndex b);
+    void finish(BlockIndex b, std::uint64_t reference);
+    void want(std::size_t number, bool wanted);
+    void free_frames(std::uint64_t wanted);
     void store(BlockIndex b);
 
+    const workload::Workload& m_workload;
     ReplayConfig m_config;
     block::Ledger m_ledger;
     Residency m_residency;
-    std::vector<BlockIndex> m_made;
+    StoreRule m_store;
+    std::vector<std::uint32_t> m_next_reads;  ///< empty unless the policy is MIN
+    std::uint64_t m_hits = 0;
 };
 
-std::uint64_t Replayer::serve(std::span<const BlockIndex> chain) {
-    std::uint64_t hits = 0;
-    m_made.clear();
-    for (const BlockIndex b : chain) {
-        m_residency.pin(b);
-        hits += m_residency.hbm(b) == Residency::Hbm::kResident ? 1 : 0;
+Replayer::Replayer(const workload::Workload& workload, const ReplayConfig& config)
+    : m_workload(workload),
+      m_config(config),
+      m_ledger(static_cast<std::uint32_t>(workload.blocks.size()), block::OnBreach::kThrow),
+      m_residency(
+          workload.blocks, config.frames, config.tier_blocks, m_ledger,
+          with_admission(
+              config.control.admission,
+              make_policy(config.control.replacement, config.frames, workload.blocks.size()),
+              config.frames, workload.blocks),
+          make_policy(config.control.tier_eviction, config.tier_blocks, workload.blocks.size())),
+      m_store(config.control.store, workload.blocks.size()) {
+    if (config.control.replacement.replacement == Replacement::kMin) {
+        m_next_reads = next_reads(workload);
     }
-    for (const BlockIndex b : chain) {
-        if (m_residency.hbm(b) == Residency::Hbm::kResident) continue;
-        make_room(1);
-        m_residency.expect(b);
-        if (m_residency.tier(b) == Residency::Tier::kStored) {
-            m_residency.loaded(b);
-        } else {
-            m_residency.computed(b);
-            m_made.push_back(b);
-        }
-    }
-    for (const BlockIndex b : chain) m_ledger.read(b);
-    if (m_config.demotion == Demotion::kWriteThrough) {
-        for (const BlockIndex b : m_made) store(b);
-    }
-    for (std::size_t i = chain.size(); i-- > 0;) {
-        m_residency.touch(chain[i]);
-        m_residency.unpin(chain[i]);
-    }
-    return hits;
 }
 
-void Replayer::make_room(std::uint64_t frames) {
-    while (m_residency.free_frames() < frames) {
-        std::optional<BlockIndex> victim = m_residency.next_victim();
+void Replayer::run(ReplayResult& result) {
+    const std::size_t requests = m_workload.requests.size();
+    for (std::size_t i = 0; i < std::min<std::size_t>(m_config.queue, requests); ++i) want(i, true);
+    for (std::size_t i = 0; i < requests; ++i) {
+        if (i == m_config.first_counted) {
+            m_ledger.restart_counts();
+            m_hits = 0;
+        }
+        if (m_config.queue > 0) want(i, false);
+        if (m_config.queue > 0 && i + m_config.queue < requests) want(i + m_config.queue, true);
+        serve(i);
+    }
+    result.hits = m_hits;
+    result.counts = m_ledger.counts();
+    result.dead_writes = m_ledger.dead_writes();
+    result.unreachable_blocks = m_residency.unreachable_blocks();
+    result.state_bytes = m_residency.policy().state_bytes();
+}
+
+void Replayer::want(std::size_t number, bool wanted) {
+    for (const BlockIndex b : m_workload.chain(m_workload.requests[number])) {
+        m_residency.policy().set_wanted(b, wanted);
+    }
+}
+
+void Replayer::serve(std::size_t number) {
+    const workload::Request& request = m_workload.requests[number];
+    const auto chain = m_workload.chain(request);
+    m_residency.next_request(request.arrival);
+    if (m_config.pinned) {
+        serve_pinned(chain);
+        for (std::size_t i = chain.size(); i-- > 0;) finish(chain[i], request.first_ref + i);
+    } else {
+        serve_unpinned(request);
+    }
+    if (m_config.control.demotion == Demotion::kWriteThrough) {
+        for (const BlockIndex b : chain) {
+            if (m_residency.hbm(b) == Hbm::kResident &&
+                m_residency.tier(b) == Residency::Tier::kAbsent) {
+                store(b);
+            }
+        }
+    }
+    const Watermark mark = m_config.watermark;
+    if (m_residency.used_frames() * 100 > m_config.frames * mark.start) {
+        free_frames(m_config.frames - m_config.frames * (mark.start - mark.batch) / 100);
+    }
+}
+
+void Replayer::serve_pinned(std::span<const BlockIndex> chain) {
+    for (const BlockIndex b : chain) m_residency.pin(b);
+    for (const BlockIndex b : chain) m_hits += fetch(b) ? 1U : 0U;
+    for (const BlockIndex b : chain) m_ledger.read(b);
+}
+
+void Replayer::serve_unpinned(const workload::Request& request) {
+    for (std::uint64_t i = request.first_ref; i < request.first_ref + request.block_count; ++i) {
+        const BlockIndex b = m_workload.refs[i];
+        m_residency.pin(b);
+        m_hits += fetch(b) ? 1U : 0U;
+        m_ledger.read(b);
+        finish(b, i);
+    }
+}
+
+/// Brings `b` into HBM; true if it was there.
+bool Replayer::fetch(BlockIndex b) {
+    if (m_residency.hbm(b) == Hbm::kResident) return true;
+    free_frames(1);
+    m_residency.expect(b);
+    if (m_residency.tier(b) == Residency::Tier::kStored) {
+        m_residency.loaded(b);
+    } else {
+        m_residency.computed(b);
+    }
+    return false;
+}
+
+void Replayer::finish(BlockIndex b, std::uint64_t reference) {
+    const std::uint32_t next = m_next_reads.empty() ? kNeverRead : m_next_reads[reference];
+    m_store.on_access({.block = b, .now = m_residency.moment()});
+    m_residency.touch(b, next);
+    m_residency.unpin(b);
+}
+
+void Replayer::free_frames(std::uint64_t wanted) {
+    while (m_residency.free_frames() < wanted) {
+        const std::optional<BlockIndex> victim = m_residency.next_victim();
         if (!victim) throw InvariantError("replay: a feasible read set found no room");
-        if (m_residency.tier(*victim) == Residency::Tier::kAbsent) store(*victim);
+        if (m_residency.tier(*victim) == Residency::Tier::kAbsent) {
+            m_residency.begin_leave(*victim);
+            store(*victim);
+        }
         m_residency.evict(*victim);
     }
 }
 
 void Replayer::store(BlockIndex b) {
+    if (!m_store.stores(b, m_residency.moment())) return;
     if (m_residency.tier_full()) {
         const std::optional<BlockIndex> victim = m_residency.next_tier_victim();
         if (!victim) return;
@@ -80,26 +177,50 @@ void Replayer::store(BlockIndex b) {
     m_residency.end_store(b);
 }
 
+void check(const ReplayConfig& config) {
+    const Watermark mark = config.watermark;
+    if (mark.start == 0 || mark.start > 100 || mark.batch >= mark.start) {
+        throw std::invalid_argument("a watermark starts at 1 to 100 % and frees less than that");
+    }
+    if (config.queue > 0 && config.control.replacement.replacement != Replacement::kQueueLru) {
+        throw std::invalid_argument("only queue-lru looks at the queue");
+    }
+    if (config.frames == 0) throw std::invalid_argument("a budget has at least one frame");
+}
+
 }  // namespace
 
+double ReplayResult::a_read() const {
+    if (distinct == 0) return 0;
+    return static_cast<double>(counts.promotions) / static_cast<double>(distinct);
+}
+
+double ReplayResult::a_traffic() const {
+    if (distinct == 0) return 0;
+    return static_cast<double>(counts.promotions + counts.demotions) /
+           static_cast<double>(distinct);
+}
+
 ReplayResult replay(const workload::Workload& workload, const ReplayConfig& config) {
+    check(config);
     ReplayResult result;
-    for (const workload::Request& request : workload.requests) {
+    std::vector<bool> seen(workload.blocks.size(), false);
+    for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+        const workload::Request& request = workload.requests[i];
         result.largest_read_set =
             std::max<std::uint64_t>(result.largest_read_set, request.block_count);
+        if (i < config.first_counted) continue;
         result.block_refs += request.block_count;
+        for (const BlockIndex b : workload.chain(request)) {
+            result.distinct += seen[b.value] ? 0 : 1;
+            seen[b.value] = true;
+        }
     }
-    result.feasible = result.largest_read_set <= config.frames;
+    result.feasible = !config.pinned || result.largest_read_set <= config.frames;
     if (!result.feasible) return result;
-    Replayer replayer(workload, config);
-    for (const workload::Request& request : workload.requests) {
-        result.hits += replayer.serve(workload.chain(request));
-    }
-    const block::Ledger& ledger = replayer.ledger();
-    result.counts = ledger.counts();
-    result.dead_writes = ledger.dead_writes();
-    result.a_read = ledger.a_read();
-    result.a_traffic = ledger.a_traffic();
+    Replayer(workload, config).run(result);
+    result.bounded = config.pinned && config.first_counted == 0 && result.counts.recomputed == 0 &&
+                     result.counts.tier_evictions == 0;
     return result;
 }
 

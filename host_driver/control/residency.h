@@ -5,11 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "host_driver/control/lru_order.h"
+#include "host_driver/control/policy.h"
 #include "host_driver/workload/request.h"
 #include "model/block/ledger.h"
 
@@ -19,10 +20,17 @@ using block::BlockIndex;
 
 class Residency {
 public:
-    /// HBM has `frames` frames; the tier holds `tier_blocks` blocks. `blocks` and `ledger` must
-    /// outlive this.
+    /// HBM has `frames` frames, and `policy` says which block goes next. The tier holds
+    /// `tier_blocks` blocks (kUnbounded: as many as there are), and `tier_policy` says the same of
+    /// its copies. `blocks` and `ledger` must outlive this.
+    Residency(std::span<const workload::BlockEntry> blocks, std::uint64_t frames,
+              std::uint64_t tier_blocks, block::Ledger& ledger, std::unique_ptr<Policy> policy,
+              std::unique_ptr<Policy> tier_policy);
+    /// LRU for both.
     Residency(std::span<const workload::BlockEntry> blocks, std::uint64_t frames,
               std::uint64_t tier_blocks, block::Ledger& ledger);
+
+    static constexpr std::uint64_t kUnbounded = UINT64_MAX;
 
     enum class Hbm : std::uint8_t { kAbsent, kExpected, kResident };
     enum class Tier : std::uint8_t { kAbsent, kStoring, kStored };
@@ -46,8 +54,12 @@ public:
     /// Holds `b` where it is or will be. Pins nest.
     void pin(BlockIndex b);
     void unpin(BlockIndex b);
-    /// `b` is now the most recently used block, in HBM and in the tier.
-    void touch(BlockIndex b);
+    /// What follows happens at `wall`, in the next request.
+    void next_request(Time wall);
+    /// A request that held `b` lets go of it: one reference for the policies. Of a chain the leaf
+    /// comes first. A hit unless it is the first since `b` came in. `next_read`: see Access.
+    void touch(BlockIndex b, std::uint32_t next_read = kNeverRead);
+    [[nodiscard]] const Moment& moment() const { return m_moment; }
 
     /// Takes a free frame for `b`, which is absent.
     void expect(BlockIndex b);
@@ -57,13 +69,16 @@ public:
     void computed(BlockIndex b);
     void loaded(BlockIndex b);
 
-    /// The block to evict next: the first in order of use that is resident, unpinned and without a
-    /// child in HBM; nothing where there is none. Evict it, or begin_store() it, before asking
-    /// again.
+    /// The block to evict next: the first in the policy's order that is resident, unpinned and
+    /// without a child in HBM; nothing where there is none. Evict it, or begin_store() it, before
+    /// asking again.
     [[nodiscard]] std::optional<BlockIndex> next_victim();
     void evict(BlockIndex b);
+    /// `b` is resident, unpinned and without a child in HBM.
+    [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
     /// `b`, a victim, leaves as soon as its copy is in the tier: its parent may be asked for
-    /// meanwhile. Ends with evict(), or with stay() where `b` was wanted again.
+    /// meanwhile. Ends with evict(), or with stay() where it may not leave any more: it, or a block
+    /// that continues it, was wanted again.
     void begin_leave(BlockIndex b);
     void stay(BlockIndex b);
 
@@ -83,6 +98,11 @@ public:
     [[nodiscard]] std::optional<BlockIndex> next_tier_victim();
     void drop_tier_copy(BlockIndex b);
 
+    [[nodiscard]] Policy& policy() { return *m_policy; }
+    [[nodiscard]] const Policy& policy() const { return *m_policy; }
+    /// Blocks with a copy somewhere, of which an ancestor has none: out of reach for prefix reuse.
+    [[nodiscard]] std::uint64_t unreachable_blocks() const;
+
     /// Checks the counts against the states, block by block; throws InvariantError.
     void audit() const;
 
@@ -94,17 +114,21 @@ private:
         std::uint16_t readers = 0;
         Hbm hbm = Hbm::kAbsent;
         Tier tier = Tier::kAbsent;
-        bool leaving = false;  ///< no longer counted among its parent's hbm_children
+        bool fresh = false;         ///< came in and was not referenced since
+        bool offered = false;       ///< the policy knows it as eligible
+        bool tier_offered = false;  ///< the tier's policy knows its copy as eligible
+        bool leaving = false;       ///< no longer counted among its parent's hbm_children
     };
 
     [[nodiscard]] State& at(BlockIndex b) { return m_states[b.value]; }
-    [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
     [[nodiscard]] bool may_leave_tier(BlockIndex b) const;
     void add_hbm_child(BlockIndex parent);
     void remove_hbm_child(BlockIndex parent);
     void leave_hbm(BlockIndex b);
     void leave_tier(BlockIndex b);
     void arrive(BlockIndex b);
+    void offer(BlockIndex b);
+    void offer_tier_copy(BlockIndex b);
 
     std::span<const workload::BlockEntry> m_blocks;
     std::vector<State> m_states;
@@ -115,8 +139,9 @@ private:
     std::uint64_t m_pinned_resident = 0;
     std::uint64_t m_tier_used = 0;
     block::Ledger& m_ledger;
-    LruOrder m_hbm_order;
-    LruOrder m_tier_order;
+    std::unique_ptr<Policy> m_policy;
+    std::unique_ptr<Policy> m_tier_policy;  ///< none where the tier is unbounded
+    Moment m_moment;
 };
 
 }  // namespace kvplane::control

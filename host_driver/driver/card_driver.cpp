@@ -98,7 +98,7 @@ void CardDriver::submit(const MoveRun& run) {
     ticket.queue = run.kind == MoveKind::kPromote ? 0 : 1;
     ticket.decided = run.decided;
     ticket.frames_ready = run.frames_ready;
-    const auto length_4k = static_cast<std::uint32_t>(m_hbm.block() / engine::kGranule);
+    const std::uint32_t length_4k = engine::granules(m_hbm.block());
     ticket.list.clear();
     for (const Move& move : run.moves) {
         ticket.list.push_back(engine::make_gather_entry(move.key, move.slot, length_4k));

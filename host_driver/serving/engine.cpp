@@ -41,6 +41,11 @@ std::uint64_t Engine::blocks_of(std::uint64_t tokens) const {
     return (tokens + m_workload.tokens_per_block - 1) / m_workload.tokens_per_block;
 }
 
+std::uint64_t Engine::blocks_at_end(const workload::Request& request) const {
+    // The last token is never read, so its KV is never made.
+    return blocks_of(std::uint64_t{request.input_tokens} + request.output_tokens - 1);
+}
+
 bool Engine::measured(std::uint32_t request) const {
     return m_workload.requests[request].arrival >= m_warm_up;
 }
@@ -50,6 +55,7 @@ void Engine::start_of_simulation() {
     m_unfinished = m_workload.requests.size();
     m_metrics.first_arrival = m_workload.requests.front().arrival;
     m_metrics.last_arrival = m_workload.requests.back().arrival;
+    m_metrics.finished = m_metrics.first_arrival;
     m_events.schedule(m_metrics.first_arrival, Event::kArrival);
 }
 
@@ -73,8 +79,7 @@ void Engine::take_arrivals() {
     bool any = false;
     while (m_next_arrival < requests.size() && requests[m_next_arrival].arrival <= now()) {
         const workload::Request& request = requests[m_next_arrival];
-        const std::uint64_t tokens = std::uint64_t{request.input_tokens} + request.output_tokens;
-        if (blocks_of(tokens) > m_frames) {
+        if (blocks_at_end(request) > m_frames) {
             m_infeasible.push_back(m_next_arrival);
             ++m_metrics.infeasible;
             --m_unfinished;
@@ -85,6 +90,7 @@ void Engine::take_arrivals() {
         any = true;
     }
     if (!any) return;
+    if (m_unfinished == 0) m_control->close();  // the last ones were infeasible
     m_samples.push_back(
         {now(), static_cast<std::uint32_t>(m_waiting.size() + m_arrived.size() - m_arrived_head)});
     if (m_next_arrival < requests.size()) {
@@ -216,8 +222,7 @@ bool Engine::try_admit(std::uint32_t request_index) {
     sequence.context = 0;
     sequence.chunk = 0;
     const std::uint64_t prompt_blocks = blocks_of(sequence.prompt);
-    const std::uint64_t all_blocks =
-        blocks_of(std::uint64_t{request.input_tokens} + request.output_tokens);
+    const std::uint64_t all_blocks = blocks_at_end(request);
     control::Demand demand;
     demand.chain = m_workload.full_chain(request);
     // At least one token is computed, so that there is a next token.
@@ -280,10 +285,7 @@ void Engine::end_step() {
         }
     }
     m_running.resize(kept);
-    if (m_unfinished == 0) {
-        m_metrics.finished = now();
-        m_control->close();
-    }
+    if (m_unfinished == 0) m_control->close();
 }
 
 void Engine::advance(Sequence& sequence) {
@@ -325,6 +327,7 @@ void Engine::finish(Sequence& sequence) {
     m_ledger.produced_anonymous(blocks_of(sequence.context) - sequence.holding.chain.size());
     m_control->release(sequence.holding);
     if (measured(sequence.request)) ++m_metrics.requests;
+    m_metrics.finished = now();
     --m_unfinished;
     const std::uint64_t total = m_workload.requests.size();
     const std::uint64_t finished = total - m_unfinished;

@@ -81,6 +81,7 @@ private:
     void finish(Sequence& sequence);
     void note_stall();
     [[nodiscard]] std::uint64_t blocks_of(std::uint64_t tokens) const;
+    [[nodiscard]] std::uint64_t blocks_at_end(const workload::Request& request) const;
     [[nodiscard]] bool measured(std::uint32_t request) const;
 
     ServingConfig m_config;

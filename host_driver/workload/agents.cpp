@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kName = "agents";
 constexpr Time kDay = Time::from_s(86'400);
+constexpr Time kLongestPause = kDay * 7;
 
 struct Agent {
     Agent(const AgentsConfig& config, std::uint64_t seed, std::uint32_t index)
@@ -33,15 +34,38 @@ struct Agent {
 };
 
 Time service_estimate(const AgentsConfig& config, std::uint32_t new_tokens) {
-    const std::int64_t prefill =
-        Time::from_s(new_tokens).ps / static_cast<std::int64_t>(config.estimated_prefill_rate);
-    return config.estimated_start + Time{prefill} +
+    const Int128 prefill =
+        static_cast<Int128>(new_tokens) * Time::from_s(1).ps / config.estimated_prefill_rate;
+    return config.estimated_start + Time{static_cast<std::int64_t>(prefill)} +
            config.estimated_token_time * config.output_tokens;
 }
 
 Time draw_pause(const AgentsConfig& config, Agent& agent) {
     const Time pause = agent.pauses.lognormal(config.pause_median, config.pause_sigma);
-    return whole_ns(std::min(pause, kLatestStamp));
+    return whole_ns(std::min(pause, kLongestPause));
+}
+
+void begin_session(const AgentsConfig& config, Agent& agent, std::uint32_t session) {
+    agent.context = {};
+    agent.session = session;
+    agent.next_tokens = config.initial_tokens;
+    agent.last_tokens = 0;
+}
+
+/// Writes the agent's next request, and gives the estimate of its service.
+Time ask(const AgentsConfig& config, Agent& agent, Time stamp, PromptWriter& writer) {
+    const bool first = agent.last_request == kNoRequest;
+    agent.last_request = writer.append({.stamp = stamp,
+                                        .input_tokens = agent.next_tokens,
+                                        .output_tokens = config.output_tokens,
+                                        .session = agent.session,
+                                        .after = agent.last_request,
+                                        .pause = first ? Time{0} : agent.pause},
+                                       agent.context);
+    const std::uint32_t new_tokens = agent.next_tokens - agent.last_tokens;
+    agent.last_tokens = agent.next_tokens;
+    agent.next_tokens += config.appended_tokens;
+    return service_estimate(config, new_tokens);
 }
 
 /// The next arrival of an agent; ties go to the lower agent.
@@ -61,8 +85,9 @@ void validate(const AgentsConfig& c) {
     check_range(kName, "pause_median in s", c.pause_median.s(), 0.0, kDay.s());
     check_range(kName, "pause_sigma", c.pause_sigma, 0.0, 4.0);
     check_range(kName, "estimated_start in s", c.estimated_start.s(), 0.0, 60.0);
-    check_range(kName, "estimated_prefill_rate", c.estimated_prefill_rate, 1, UINT32_MAX);
-    check_range(kName, "estimated_token_time in s", c.estimated_token_time.s(), 0.0, 60.0);
+    check_range(kName, "estimated_prefill_rate", c.estimated_prefill_rate, 1'000, UINT32_MAX);
+    check_range(kName, "estimated_token_time in s", c.estimated_token_time.s(), 0.0,
+                kDay.s() / c.output_tokens);
 }
 
 RawTrace generate(const AgentsConfig& config, std::uint64_t seed, std::uint32_t tokens_per_id) {
@@ -82,24 +107,11 @@ RawTrace generate(const AgentsConfig& config, std::uint64_t seed, std::uint32_t 
         check_stamp(kName, now);
         Agent& agent = agents[index];
         if (agent.session == 0 || agent.next_tokens > config.max_context) {
-            agent.context = {};
-            agent.session = ++sessions;
-            agent.next_tokens = config.initial_tokens;
-            agent.last_tokens = 0;
+            begin_session(config, agent, ++sessions);
         }
-        const bool first = agent.last_request == kNoRequest;
-        agent.last_request = writer.append({.stamp = whole_ns(now),
-                                            .input_tokens = agent.next_tokens,
-                                            .output_tokens = config.output_tokens,
-                                            .session = agent.session,
-                                            .after = agent.last_request,
-                                            .pause = first ? Time{0} : agent.pause},
-                                           agent.context);
-        const std::uint32_t new_tokens = agent.next_tokens - agent.last_tokens;
-        agent.last_tokens = agent.next_tokens;
-        agent.next_tokens += config.appended_tokens;
+        const Time served = now + ask(config, agent, whole_ns(now), writer);
         agent.pause = draw_pause(config, agent);
-        arrivals.push({now + service_estimate(config, new_tokens) + agent.pause, index});
+        arrivals.push({served + agent.pause, index});
     }
     return trace;
 }

@@ -35,10 +35,12 @@ struct AgentsConfig {
     /// Longest prompt; an agent whose next prompt is longer begins a new session with a first
     /// prompt. Up to 16,777,216. Source: the context of the models of 2024 (128 Ki).
     std::uint32_t max_context = 131'072;
-    /// Tool pause: lognormal. Median up to a day; sigma 0 to 4. Source: design/EXPERIMENTS.md.
+    /// Tool pause: lognormal, cut at a week. Median up to a day; sigma 0 to 4. Source:
+    /// design/EXPERIMENTS.md.
     Time pause_median = Time::from_s(5);
     double pause_sigma = 1.5;
-    /// The estimate of service: see above. Rate at least 1 token a second, times up to a minute.
+    /// The estimate of service: see above. Rate at least 1,000 tokens a second; start up to
+    /// a minute; time of all output tokens of a request up to a day.
     /// Sources: prefill of the default node (design/EXPERIMENTS.md); a decode step of about 40
     /// sequences and a chunk of prefill, assumed.
     Time estimated_start = Time{0};

@@ -45,7 +45,9 @@ std::optional<std::int64_t> parse_date(std::string_view text) {
     const std::chrono::year_month_day date{std::chrono::year{*year},
                                            std::chrono::month{static_cast<unsigned>(*month)},
                                            std::chrono::day{static_cast<unsigned>(*day)}};
-    if (!date.ok() || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
+    // Later years do not fit 64 bits of nanoseconds.
+    const bool in_range = *year >= 1970 && *year < 2200;
+    if (!in_range || !date.ok() || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
     const std::int64_t days = std::chrono::sys_days{date}.time_since_epoch().count();
     return ((days * 24 + *hour) * 60 + *minute) * 60 + *second;
 }
@@ -168,7 +170,7 @@ RawTrace read_azure(const std::string& path, const AzureConfig& config, std::uin
     for (const Row& row : rows) {
         const std::int64_t ns = row.stamp_ns - earliest->stamp_ns;
         if (ns > kLatestStamp.ps / 1000) {
-            throw UserError(path, row.line, "TIMESTAMP: more than 90 days after the earliest");
+            throw UserError(path, row.line, "TIMESTAMP: more than 45 days after the earliest");
         }
         RawRequest request{.stamp = Time::from_ns(ns),
                            .input_tokens = row.input_tokens,

@@ -178,7 +178,7 @@ Time JsonRecord::time(std::size_t key, int digits) const {
     }
     if (ns > static_cast<std::uint64_t>(kLatestStamp.ps / 1000)) {
         fail(m_schema.keys[key],
-             fmt::format("must be a time from 0 to 90 days after the start of the trace, not {}",
+             fmt::format("must be a time from 0 to 45 days after the start of the trace, not {}",
                          shown(key)));
     }
     return Time::from_ns(static_cast<std::int64_t>(ns));

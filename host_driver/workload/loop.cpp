@@ -20,7 +20,7 @@ void validate(const LoopConfig& c) {
     check_range(kName, "document_tokens", c.document_tokens, 1, kMostTokens);
     check_range(kName, "shared_prefix_tokens", c.shared_prefix_tokens, 0, c.document_tokens - 1);
     check_range(kName, "output_tokens", c.output_tokens, 1, kMostTokens);
-    check_range(kName, "requests_per_second", c.requests_per_second, 1e-6, 1e6);
+    check_range(kName, "requests_per_second", c.requests_per_second, 1e-3, 1e6);
 }
 
 RawTrace generate(const LoopConfig& config, std::uint64_t seed, std::uint32_t tokens_per_id) {

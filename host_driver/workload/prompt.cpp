@@ -34,7 +34,7 @@ Time mean_gap(double requests_per_second) { return {std::llround(1e12 / requests
 
 void check_stamp(std::string_view generator, Time stamp) {
     if (stamp <= kLatestStamp) return;
-    throw UserError(fmt::format("{}: the workload lasts more than 90 days", generator));
+    throw UserError(fmt::format("{}: the workload lasts more than 45 days", generator));
 }
 
 }  // namespace kvplane::workload

@@ -15,8 +15,9 @@ namespace kvplane::workload {
 /// The longest prompt, and the longest output, in tokens: 16 times the longest context of the
 /// models served today; more is taken for a damaged trace.
 inline constexpr std::uint32_t kMostTokens = 1U << 24;
-/// The latest time stamp, counted from the start of the trace. Time ends after 106 days.
-inline constexpr Time kLatestStamp = Time::from_s(90 * 86'400);
+/// The latest time stamp, counted from the start of the trace. Time ends after 106 days, and the
+/// last group of equal stamps is spread over as much as a step that long.
+inline constexpr Time kLatestStamp = Time::from_s(45 * 86'400);
 
 /// One request of a trace. Its ids are `ids[first_id]` to `ids[first_id + id_count - 1]`, root
 /// first, one for each `tokens_per_id` tokens of the prompt and one for a rest.

@@ -17,7 +17,7 @@ struct ScanConfig {
     std::uint32_t document_tokens = 8'192;  ///< of every prompt; 1 to 16,777,216
     std::uint32_t shared_prefix_tokens = 0;  ///< of these, shared by all; below document_tokens
     std::uint32_t output_tokens = 128;       ///< of every request; 1 to 16,777,216
-    double requests_per_second = 1.7;        ///< mean, Poisson; 0.000001 to 1,000,000
+    double requests_per_second = 1.7;        ///< mean, Poisson; 0.001 to 1,000,000
 };
 
 /// Throws UserError that names the generator and the key of a value out of range.

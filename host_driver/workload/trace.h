@@ -19,7 +19,7 @@ enum class TraceFormat { kAuto, kMooncake, kQwen, kAzure, kKvplane };
 
 struct TraceOptions {
     AssembleOptions assemble{};
-    AzureConfig azure{};       ///< how sessions are drawn where the trace has lengths only
+    AzureConfig azure{};     ///< how sessions are drawn where the trace has lengths only
     std::uint64_t seed = 1;  ///< of that draw
 };
 

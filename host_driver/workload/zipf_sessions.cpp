@@ -19,6 +19,18 @@ struct Session {
     std::uint32_t next_tokens = 0;  ///< of its next prompt
 };
 
+std::uint32_t draw(RandomStream& random, std::uint32_t low, std::uint32_t high) {
+    return static_cast<std::uint32_t>(random.uniform(low, high));
+}
+
+void begin_session(const ZipfSessionsConfig& config, Session& session, std::uint32_t number,
+                   RandomStream& lengths) {
+    session.context = {};
+    session.number = number;
+    session.next_tokens = config.shared_prefix_tokens +
+                          draw(lengths, config.initial_context_min, config.initial_context_max);
+}
+
 }  // namespace
 
 void validate(const ZipfSessionsConfig& c) {
@@ -34,7 +46,7 @@ void validate(const ZipfSessionsConfig& c) {
     check_range(kName, "appended_min", c.appended_min, 2, c.appended_max);
     check_range(kName, "output_max", c.output_max, 1, kMostTokens);
     check_range(kName, "output_min", c.output_min, 1, c.output_max);
-    check_range(kName, "requests_per_second", c.requests_per_second, 1e-6, 1e6);
+    check_range(kName, "requests_per_second", c.requests_per_second, 1e-3, 1e6);
 }
 
 RawTrace generate(const ZipfSessionsConfig& config, std::uint64_t seed,
@@ -55,22 +67,15 @@ RawTrace generate(const ZipfSessionsConfig& config, std::uint64_t seed,
     for (std::uint32_t turn = 0; turn < config.turns; ++turn) {
         Session& session = sessions[turns.zipf(popularity)];
         if (session.number == 0 || session.next_tokens > config.max_context) {
-            const std::uint64_t initial =
-                lengths.uniform(config.initial_context_min, config.initial_context_max);
-            session.context = {};
-            session.number = ++begun;
-            session.next_tokens = config.shared_prefix_tokens + static_cast<std::uint32_t>(initial);
+            begin_session(config, session, ++begun, lengths);
         }
-        const auto appended =
-            static_cast<std::uint32_t>(lengths.uniform(config.appended_min, config.appended_max));
-        const auto output =
-            static_cast<std::uint32_t>(lengths.uniform(config.output_min, config.output_max));
-        RawRequest request;
-        request.stamp = whole_ns(now);
-        request.input_tokens = session.next_tokens;
-        request.output_tokens = std::min(output, appended - 1);
-        request.session = session.number;
-        writer.append(request, session.context);
+        const std::uint32_t appended = draw(lengths, config.appended_min, config.appended_max);
+        const std::uint32_t output = draw(lengths, config.output_min, config.output_max);
+        writer.append({.stamp = whole_ns(now),
+                       .input_tokens = session.next_tokens,
+                       .output_tokens = std::min(output, appended - 1),
+                       .session = session.number},
+                      session.context);
         session.next_tokens += appended;
         now += arrivals.exponential(gap);
         check_stamp(kName, now);

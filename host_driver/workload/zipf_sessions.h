@@ -41,7 +41,7 @@ struct ZipfSessionsConfig {
     /// same rank begins. Up to 16,777,216. The default leaves the published setting uncut (its
     /// longest prompts have about 160,000 tokens). Assumed.
     std::uint32_t max_context = 262'144;
-    /// Mean arrival rate of all turns together, Poisson. Above 0, to 1,000,000. A turn arrives
+    /// Mean arrival rate of all turns together, Poisson. 0.001 to 1,000,000. A turn arrives
     /// whether or not the one before it has completed. Source: the rate of half the Mooncake
     /// conversation trace, 12,031 / 3,537 s / 2.
     double requests_per_second = 1.7;

@@ -52,9 +52,9 @@ void Ledger::promoted(BlockIndex b) {
     set(b, kInHbm);
 }
 
-void Ledger::left_hbm(BlockIndex b) {
+void Ledger::left_hbm(BlockIndex b, bool written_back) {
     if (!has(b, kInHbm)) breach(b, "left HBM without a copy there");
-    if (has(b, kInTier)) ++m_counts.clean_discards;
+    if (has(b, kInTier) && !written_back) ++m_counts.clean_discards;
     clear(b, kInHbm);
 }
 
@@ -69,6 +69,12 @@ void Ledger::left_tier(BlockIndex b) {
 void Ledger::read(BlockIndex b) {
     if (!has(b, kInHbm)) breach(b, "read while not in HBM");
     ++m_counts.reads;
+}
+
+void Ledger::restart_counts() {
+    m_counts = {};
+    m_unread = 0;
+    for (std::uint8_t& state : m_state) state &= static_cast<std::uint8_t>(~unsigned{kUnread});
 }
 
 double Ledger::a_read() const {

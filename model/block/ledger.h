@@ -21,7 +21,7 @@ enum class OnBreach {
 struct LedgerCounts {
     std::uint64_t promotions = 0;
     std::uint64_t demotions = 0;
-    std::uint64_t clean_discards = 0;  ///< dropped from HBM while the tier had a copy
+    std::uint64_t clean_discards = 0;  ///< left HBM without a move: the tier had a copy
     std::uint64_t tier_evictions = 0;
     std::uint64_t unbacked_writes = 0;  ///< demoted again because the tier had dropped the copy
     std::uint64_t recomputed = 0;       ///< lives after a block's first
@@ -45,12 +45,16 @@ public:
     void demoted(BlockIndex b);
     /// A move from the tier to HBM has completed.
     void promoted(BlockIndex b);
-    void left_hbm(BlockIndex b);
+    /// `written_back`: its eviction had to write it to the tier first.
+    void left_hbm(BlockIndex b, bool written_back);
     void left_tier(BlockIndex b);
     /// Attention read `b`.
     void read(BlockIndex b);
     /// Attention read `count` blocks that the caller knows to be resident.
     void read_resident(std::uint64_t count) { m_counts.reads += count; }
+
+    /// Counts from now on, as after a warm-up. What is where stays.
+    void restart_counts();
 
     [[nodiscard]] bool in_hbm(BlockIndex b) const { return has(b, kInHbm); }
     [[nodiscard]] bool in_tier(BlockIndex b) const { return has(b, kInTier); }

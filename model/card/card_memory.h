@@ -34,6 +34,10 @@ public:
     }
     [[nodiscard]] bool writable(Dpa) const override { return true; }
     [[nodiscard]] Ratio other_load() const override { return {}; }
+    void clear() override {
+        m_store = {};
+        m_poisoned = Poisoned();
+    }
 
 private:
     struct Mix {
@@ -43,9 +47,11 @@ private:
         }
     };
 
+    using Poisoned = FlatMap<std::uint64_t, bool, Mix>;
+
     memory::Dram m_dram;
     memory::SparseStore m_store;
-    FlatMap<std::uint64_t, bool, Mix> m_poisoned;
+    Poisoned m_poisoned;
 };
 
 }  // namespace kvplane::card

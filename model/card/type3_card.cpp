@@ -48,11 +48,15 @@ tlm::tlm_response_status Type3Card::check_mem(const tlm::tlm_generic_payload& pa
     const std::uint64_t address = payload.get_address();
     const std::uint64_t length = payload.get_data_length();
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_COMMAND_ERROR_RESPONSE;
+    if (payload.get_byte_enable_ptr() != nullptr && payload.get_byte_enable_length() == 0) {
+        return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
+    }
     if (length == 0 || length > kLine.count || payload.get_streaming_width() < length ||
         address / kLine.count != (address + length - 1) / kLine.count) {
         return tlm::TLM_BURST_ERROR_RESPONSE;
     }
-    if (address >= m_config.tier_capacity.count) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    const std::uint64_t capacity = m_config.tier_capacity.count;
+    if (address >= capacity || length > capacity - address) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
     if (payload.is_write() && m_data_plane.tier().frames().allocated({address})) {
         return tlm::TLM_GENERIC_ERROR_RESPONSE;
     }

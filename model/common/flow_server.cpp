@@ -22,8 +22,9 @@ struct RunsLater {
     }
 };
 
+/// What `rate` uses at `share`, rounded up, so that what is granted never exceeds what is there.
 std::uint64_t units_at(std::uint64_t rate, std::uint64_t share) {
-    return static_cast<std::uint64_t>((static_cast<Uint128>(rate) * share) >> 32);
+    return static_cast<std::uint64_t>((static_cast<Uint128>(rate) * share + UINT32_MAX) >> 32);
 }
 
 }  // namespace
@@ -50,14 +51,12 @@ void FlowServers::push(std::uint32_t server, const FlowJob& job, Time now) {
     target.ready.push_back({job, m_sequence++});
     std::push_heap(target.ready.begin(), target.ready.end(), RunsLater{});
     if (target.busy) return;
-    settle(now);
     start_next(server, now);
     rerate();
 }
 
 void FlowServers::set_host_load(const std::array<std::uint64_t, kFlowResources>& load, Time now) {
     advance(now);
-    settle(now);
     m_host_load = load;
     m_known.fill(false);
     rerate();
@@ -70,9 +69,10 @@ void FlowServers::advance(Time now) {
         for (std::uint32_t i = 1; i < m_servers.size(); ++i) {
             if (m_servers[i].end < m_servers[next].end) next = i;
         }
-        if (m_servers[next].end > now) return;
+        if (m_servers[next].end > now) break;
         finish(next);
     }
+    settle(now);
 }
 
 void FlowServers::finish(std::uint32_t index) {
@@ -250,13 +250,13 @@ Bytes FlowServers::drained(std::uint32_t server) const {
 
 std::uint64_t FlowServers::in_use(std::size_t resource) const {
     const std::uint32_t active = active_mask();
-    std::uint64_t used = m_host_load[resource];
+    Uint128 used = 0;  // x 2^32
     for (const Server& server : m_servers) {
         if (!server.busy) continue;
-        used += units_at(server.rate,
-                         share_of(server, active)[resource] + server.config.overhead[resource]);
+        used += static_cast<Uint128>(server.rate) *
+                (share_of(server, active)[resource] + server.config.overhead[resource]);
     }
-    return used;
+    return m_host_load[resource] + static_cast<std::uint64_t>((used + UINT32_MAX) >> 32);
 }
 
 }  // namespace kvplane

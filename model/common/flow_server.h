@@ -53,7 +53,7 @@ struct FlowJob {
 class FlowClient {
 public:
     virtual ~FlowClient() = default;
-    /// Block `block` of job `id` drained over [start, end].
+    /// Block `block` of job `id` drained over [start, end]. Must not push.
     virtual void block_drained(std::uint32_t server, std::uint32_t id, std::uint32_t block,
                                Time start, Time end) = 0;
     /// All blocks of the job have drained. May push new jobs.

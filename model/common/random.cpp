@@ -90,8 +90,8 @@ std::int64_t RandomStream::normal_q32() {
     constexpr std::uint64_t kSmallestSquare = std::uint64_t{1} << 22;  // 2^-40 as a Q62
     for (;;) {
         const std::uint64_t word = bits();
-        const std::int64_t u = 2 * static_cast<std::int32_t>(word >> 32 & 0x7fffffff) + 1;
-        const std::int64_t v = 2 * static_cast<std::int32_t>(word & 0x7fffffff) + 1;
+        const std::int64_t u = 2 * static_cast<std::int64_t>(word >> 32 & 0x7fffffff) + 1;
+        const std::int64_t v = 2 * static_cast<std::int64_t>(word & 0x7fffffff) + 1;
         const std::int64_t x = u - kOneQ32 / 2;  // Q31 in (-1, 1)
         const std::int64_t y = v - kOneQ32 / 2;
         const auto s = static_cast<std::uint64_t>(x * x + y * y);  // Q62

@@ -25,6 +25,8 @@ public:
     [[nodiscard]] virtual bool writable(Dpa line) const = 0;
     /// The share of the memory that traffic other than the host's takes now.
     [[nodiscard]] virtual Ratio other_load() const = 0;
+    /// All bytes are zero and all poison is gone, as after power went.
+    virtual void clear() = 0;
 };
 
 }  // namespace kvplane::cxl

@@ -8,8 +8,7 @@
 namespace kvplane::engine {
 
 TierAllocator::TierAllocator(Bytes capacity, Bytes block)
-    : m_granules_per_block(
-          static_cast<std::uint32_t>((block.count + kGranule.count - 1) / kGranule.count)),
+    : m_granules_per_block(granules(block)),
       m_capacity(capacity.count / (kGranule.count * m_granules_per_block)) {}
 
 std::optional<TierFrame> TierAllocator::allocate() {

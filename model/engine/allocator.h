@@ -17,6 +17,11 @@ struct TierFrame {
 
 inline constexpr Bytes kGranule = Bytes::from_kib(4);
 
+/// The granules that `size` bytes take.
+[[nodiscard]] constexpr std::uint32_t granules(Bytes size) {
+    return static_cast<std::uint32_t>((size.count + kGranule.count - 1) / kGranule.count);
+}
+
 class TierAllocator {
 public:
     /// Room for as many blocks of `block` bytes as fit in `capacity`. A block takes whole granules.

@@ -28,6 +28,7 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_tier(config.tier_capacity, config.block, index, *this),
       m_registers(config.queues, config.tier_capacity, *this),
       m_movers(make_movers(config.movers, *this)),
+      m_chunks(config.movers.engine.chunk),
       m_events("events"),
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
       m_fetch_started(config.queues) {
@@ -56,6 +57,7 @@ void DataPlane::handle(const Event& event) {
             ready(event.subject);
             break;
         case Step::kMovers:
+            if (now() != m_movers_armed) break;  // an earlier end has come between
             m_movers_armed = Time::never();
             m_movers.advance(now());
             arm_movers();
@@ -104,6 +106,7 @@ void DataPlane::fetched(std::uint32_t queue) {
         job.queue = static_cast<std::uint16_t>(queue);
         job.arrived = fetched.arrived;
         job.fetch_started = m_fetch_started[queue];
+        job.done = 0;
         job.status = check(job.intent);
         ++m_counters.intents;
         m_check_free_at = std::max(m_check_free_at, now()) + m_config.movers.engine.check;
@@ -126,7 +129,7 @@ Status DataPlane::check(const Intent& intent) const {
                        (is_move(opcode) || opcode == Opcode::kDiscard);
     if (!sound) return Status::kMalformed;
     if (intent.boot_generation != m_registers.boot_generation()) return Status::kMissing;
-    if (is_move(opcode) && intent.length_4k * kGranule.count != m_config.block.count) {
+    if (is_move(opcode) && intent.length_4k != granules(m_config.block)) {
         return Status::kMalformed;
     }
     return Status::kOk;
@@ -168,7 +171,8 @@ bool DataPlane::read_blocks(MoveJob& job) {
     }
     job.blocks.resize(m_list.size());
     for (std::size_t i = 0; i < m_list.size(); ++i) {
-        if (is_move(job.opcode()) && !m_registers.in_window(job.window(), m_list[i].slot)) {
+        if (is_move(job.opcode()) && (!m_registers.in_window(job.window(), m_list[i].slot) ||
+                                      m_list[i].length() != job.intent.length_4k)) {
             return false;
         }
         job.blocks[i] = {.key = m_list[i].key(), .slot = m_list[i].slot};
@@ -179,11 +183,13 @@ bool DataPlane::read_blocks(MoveJob& job) {
 void DataPlane::admit_promotion(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     const Time dram = m_dram.idle_latency() + m_dram.line_service();
-    Time first_record;
+    Time answered;
+    Time data;
     std::size_t found_blocks = 0;
     for (MoveJob::Block& block : job.blocks) {
         const Tier::Found found = m_tier.find(block.key, now());
         ++m_counters.lookups;
+        answered = found.record_done;
         if (!found.present) {
             job.status = Status::kMissing;
             break;
@@ -194,18 +200,18 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         block.record = found.record_done - found.lookup_done;
         block.dram = dram;
         m_tier.begin_read(found.frame);
-        if (found_blocks++ == 0) first_record = found.record_done;
+        if (found_blocks++ > 0) continue;
+        const Time scheduled = found.record_done + m_config.movers.engine.schedule;
+        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), dram_share()) +
+               m_dram.line_service();
+        block.dram = data - scheduled;
     }
     job.blocks.resize(found_blocks);
     if (found_blocks == 0) {
-        complete_at(id, now());
+        complete_at(id, answered);
         return;
     }
-    const Time scheduled = first_record + m_config.movers.engine.schedule;
-    MoveJob::Block& first = job.blocks.front();
-    first.dram = m_dram.access_line(scheduled, m_tier.frames().address(first.frame), dram_share()) -
-                 scheduled + m_dram.line_service();
-    m_events.schedule(scheduled + first.dram + m_config.movers.codec.fill, {Step::kReady, id});
+    m_events.schedule(data + m_config.movers.codec.fill, {Step::kReady, id});
 }
 
 void DataPlane::admit_demotion(std::uint32_t id) {
@@ -218,9 +224,13 @@ void DataPlane::admit_demotion(std::uint32_t id) {
         last_lookup = found.record_done;
         block.lookup = found.lookup_done - (accepted == 0 ? now() : found.issued);
         block.record = found.record_done - found.lookup_done;
-        const std::optional<TierFrame> frame = found.present ? std::nullopt : m_tier.reserve();
+        if (found.present || m_tier.arriving(block.key)) {
+            job.status = Status::kRejected;
+            break;
+        }
+        const std::optional<TierFrame> frame = m_tier.reserve(block.key);
         if (!frame) {
-            job.status = found.present ? Status::kRejected : Status::kClipped;
+            job.status = Status::kClipped;
             break;
         }
         block.frame = *frame;
@@ -241,10 +251,10 @@ void DataPlane::admit_demotion(std::uint32_t id) {
 void DataPlane::discard(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     Time done = now();
-    std::size_t discarded = 0;
     for (const MoveJob::Block& block : job.blocks) {
         const Tier::Found found = m_tier.find(block.key, now());
         ++m_counters.lookups;
+        done = std::max(done, found.record_done);
         if (!found.present) {
             job.status = Status::kMissing;
             break;
@@ -254,10 +264,9 @@ void DataPlane::discard(std::uint32_t id) {
             job.status = Status::kBusy;
             break;
         }
-        ++discarded;
+        ++job.done;
     }
-    m_counters.discarded_blocks += discarded;
-    job.blocks.resize(discarded);
+    m_counters.discarded_blocks += job.done;
     complete_at(id, done);
 }
 
@@ -315,7 +324,7 @@ void DataPlane::complete(std::uint32_t id) {
                              {.id = job.intent.id,
                               .status = static_cast<std::uint8_t>(job.status),
                               .queue = job.queue,
-                              .argument = job.blocks.size()});
+                              .argument = job.done});
     const std::uint32_t queue = job.queue;
     job.blocks.clear();
     m_free_jobs.push_back(id);
@@ -330,17 +339,18 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
     }
     MoveJob& job = m_jobs[id];
     if (block == 0) job.first_start = start;
-    const bool demotion = mover == kPull;
-    move_payload(job, job.blocks[block], demotion);
-    (demotion ? m_counters.demoted_blocks : m_counters.promoted_blocks) += 1;
-    (demotion ? m_counters.written_to_tier : m_counters.read_from_tier) += m_config.block;
-    if (m_observer == nullptr) return;
-    const BlockMove move = describe(job, block, start, end);
-    if (demotion) {
-        m_observer->block_demoted(move);
+    if (mover == kPull) {
+        m_counters.written_to_tier += m_config.block;
+        ++m_counters.demoted_blocks;
+        demote_payload(job, job.blocks[block]);
+        if (m_observer != nullptr) m_observer->block_demoted(describe(job, block, start, end));
     } else {
-        m_observer->block_promoted(move);
+        m_counters.read_from_tier += m_config.block;
+        if (!promote_payload(job, job.blocks[block])) return;
+        ++m_counters.promoted_blocks;
+        if (m_observer != nullptr) m_observer->block_promoted(describe(job, block, start, end));
     }
+    ++job.done;
 }
 
 BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time start, Time end) const {
@@ -381,15 +391,25 @@ BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time star
     return move;
 }
 
-void DataPlane::move_payload(const MoveJob& job, const MoveJob::Block& block, bool demotion) {
-    const Dpa address = m_tier.frames().address(block.frame);
-    if (demotion) {
-        dma->read_window(job.window(), block.slot, m_config.block, m_buffer);
-        if (m_config.payload_bytes) m_store.write(address.value, m_buffer);
-    } else {
-        if (m_config.payload_bytes) m_store.read(address.value, m_buffer);
-        dma->write_window(job.window(), block.slot, m_config.block, m_buffer);
+bool DataPlane::promote_payload(MoveJob& job, const MoveJob::Block& block) {
+    if (job.status == Status::kPoisoned) return false;  // a run ends at its first bad block
+    if (m_config.payload_bytes) {
+        m_store.read(m_tier.frames().address(block.frame).value, m_buffer);
+        if (!m_chunks.intact(m_tier.frames().number(block.frame), m_buffer)) {
+            job.status = Status::kPoisoned;
+            ++m_counters.poisoned_blocks;
+            return false;
+        }
     }
+    dma->write_window(job.window(), block.slot, m_config.block, m_buffer);
+    return true;
+}
+
+void DataPlane::demote_payload(const MoveJob& job, const MoveJob::Block& block) {
+    dma->read_window(job.window(), block.slot, m_config.block, m_buffer);
+    if (!m_config.payload_bytes) return;
+    m_store.write(m_tier.frames().address(block.frame).value, m_buffer);
+    m_chunks.record(m_tier.frames().number(block.frame), m_buffer);
 }
 
 Time DataPlane::fence() const {

@@ -9,6 +9,7 @@
 
 #include "model/common/event_heap.h"
 #include "model/engine/bulk_mem_if.h"
+#include "model/engine/chunk_table.h"
 #include "model/engine/dma_if.h"
 #include "model/engine/intent_queue.h"
 #include "model/engine/move_job.h"
@@ -34,6 +35,7 @@ struct DataPlaneCounters {
     std::uint64_t promoted_blocks = 0;
     std::uint64_t demoted_blocks = 0;
     std::uint64_t discarded_blocks = 0;
+    std::uint64_t poisoned_blocks = 0;  ///< not delivered: a chunk's CRC was wrong
     Bytes read_from_tier;               ///< payload that left the tier's DRAM
     Bytes written_to_tier;              ///< payload that reached it
     std::uint64_t tier_high_water = 0;  ///< blocks
@@ -103,7 +105,8 @@ private:
     void job_drained(std::uint32_t mover, std::uint32_t id, Time end) override;
     [[nodiscard]] BlockMove describe(const MoveJob& job, std::uint32_t block, Time start,
                                      Time end) const;
-    void move_payload(const MoveJob& job, const MoveJob::Block& block, bool demotion);
+    [[nodiscard]] bool promote_payload(MoveJob& job, const MoveJob::Block& block);
+    void demote_payload(const MoveJob& job, const MoveJob::Block& block);
 
     [[nodiscard]] Ratio dram_share() const;
     [[nodiscard]] Time fence() const;
@@ -117,6 +120,7 @@ private:
     management::QueueRegisters m_registers;
     FlowServers m_movers;
     memory::SparseStore m_store;
+    ChunkTable m_chunks;
     EventHeap<Event> m_events;
     MoveObserver* m_observer = nullptr;
     std::vector<IntentQueue> m_queues;
@@ -133,8 +137,8 @@ private:
         Time start;
     };
     std::array<Bulk, 2> m_bulk{};
-    std::array<Time, 2> m_wire_free_at{};  ///< of single lines: towards the host, the card
-    std::array<std::uint64_t, kFlowResources> m_host_units{};  ///< in the open window
+    std::array<Time, 2> m_wire_free_at{};         ///< of single lines: towards the host, the card
+    std::array<std::uint64_t, 2> m_host_lines{};  ///< read, written; in the open window
     bool m_host_window_open = false;
     DataPlaneCounters m_counters;
 };

@@ -42,9 +42,7 @@ Time DataPlane::host_line(Dpa address, bool write, Time at) {
     const Time done = m_dram.access_line(arrived, address, dram_share());
     const Time answered = cross(kUplink, kPush, up, done);
 
-    m_host_units[kUplink] += up;
-    m_host_units[kDownlink] += down;
-    m_host_units[kDram] += kLine.count;
+    ++m_host_lines[write ? 1 : 0];
     if (!m_host_window_open) {
         m_host_window_open = true;
         m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
@@ -53,19 +51,24 @@ Time DataPlane::host_line(Dpa address, bool write, Time at) {
 }
 
 void DataPlane::close_host_window() {
+    constexpr std::uint64_t kWindowsPerSecond =
+        1'000'000'000'000U / static_cast<std::uint64_t>(kHostWindow.ps);
+    const auto bytes = [](std::uint64_t lines) { return lines * kLine.count * kWindowsPerSecond; };
+    const auto wire = [](std::uint64_t payload, cxl::WireCost cost) {
+        return static_cast<std::uint64_t>(static_cast<Uint128>(payload) * cost.wire / cost.payload);
+    };
+    const std::uint64_t read = bytes(m_host_lines[0]);
+    const std::uint64_t written = bytes(m_host_lines[1]);
     std::array<std::uint64_t, kFlowResources> load{};
-    bool any = false;
-    for (std::size_t r = 0; r < kFlowResources; ++r) {
-        load[r] =
-            static_cast<std::uint64_t>(static_cast<Uint128>(m_host_units[r]) * 1'000'000'000'000U /
-                                       static_cast<std::uint64_t>(kHostWindow.ps));
-        any = any || load[r] != 0;
-    }
-    m_host_units.fill(0);
+    load[kUplink] = wire(read, m_link.mem_read_data()) + wire(written, m_link.mem_write_response());
+    load[kDownlink] =
+        wire(read, m_link.mem_read_request()) + wire(written, m_link.mem_write_data());
+    load[kDram] = read + written;
+    m_host_lines.fill(0);
     m_movers.set_host_load(load, now());
     arm_movers();
-    m_host_window_open = any;  // one empty window more ends the load
-    if (any) m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
+    m_host_window_open = load[kDram] != 0;  // one empty window more ends the load
+    if (m_host_window_open) m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
 }
 
 void DataPlane::open_bulk(BulkDirection direction, Rate cap, BulkClient& client) {

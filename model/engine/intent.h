@@ -16,12 +16,13 @@ enum class Opcode : std::uint8_t { kPromote = 1, kPrefetch = 2, kDemote = 3, kDi
 
 enum class Status : std::uint8_t {
     kOk = 0,
-    kClipped = 1,  ///< the first `argument` blocks were done; the tier is full
-    kRejected = 2,
-    kMissing = 3,  ///< the first `argument` blocks were done; the next is not in the tier
+    kClipped = 1,   ///< the first `argument` blocks were done; the tier is full
+    kRejected = 2,  ///< the first `argument` blocks were done; the next is in the tier already
+    kMissing = 3,   ///< the first `argument` blocks were done; the next is not in the tier
     kNotOwner = 4,
-    kPoisoned = 5,
-    kBusy = 6,
+    kPoisoned =
+        5,      ///< the first `argument` blocks arrived; the next one's bytes are not as written
+    kBusy = 6,  ///< the first `argument` blocks were done; the next is being read
     kMalformed = 7,  ///< nothing was done
     kUnknown = 8,
 };
@@ -47,7 +48,7 @@ struct Intent {
     std::uint64_t key_high = 0;
     std::uint64_t deadline_ns = 0;  ///< device clock
     std::uint64_t target = 0;       ///< make_target(window, slot or address of the gather list)
-    std::uint32_t length_4k = 0;    ///< bytes of a block in 4 KiB
+    std::uint32_t length_4k = 0;    ///< bytes of a block in 4 KiB, rounded up
     std::uint32_t argument = 0;
     std::uint8_t format_version = kFormatVersion;
     std::uint8_t boot_generation = 0;
@@ -71,6 +72,11 @@ struct GatherEntry {
     std::uint8_t flags = 0;
 
     [[nodiscard]] block::BlockKey key() const { return {key_high, key_low}; }
+    /// Bytes of the block in 4 KiB, rounded up.
+    [[nodiscard]] std::uint32_t length() const {
+        return std::uint32_t{length_4k[0]} | std::uint32_t{length_4k[1]} << 8 |
+               std::uint32_t{length_4k[2]} << 16;
+    }
 };
 static_assert(sizeof(GatherEntry) == 24);
 

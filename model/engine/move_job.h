@@ -27,6 +27,7 @@ struct MoveJob {
     Time admitted;              ///< checked, and its gather list read
     Time first_start;           ///< the first block's drain began
     std::vector<Block> blocks;  ///< those that move
+    std::uint32_t done = 0;     ///< blocks that arrived, or were discarded
     Status status = Status::kOk;
 
     [[nodiscard]] Opcode opcode() const { return static_cast<Opcode>(intent.opcode); }

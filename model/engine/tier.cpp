@@ -31,7 +31,16 @@ Tier::Found Tier::find(const block::BlockKey& key, Time at) {
     return {.issued = issued, .lookup_done = result.done, .record_done = result.done};
 }
 
+std::optional<TierFrame> Tier::reserve(const block::BlockKey& key) {
+    const std::optional<TierFrame> frame = m_frames.allocate();
+    if (frame && !m_arriving.insert(key, *frame)) {
+        throw InvariantError("a tier frame reserved twice for one block");
+    }
+    return frame;
+}
+
 Time Tier::commit(const block::BlockKey& key, TierFrame frame, Time at) {
+    if (!m_arriving.erase(key)) throw InvariantError("a block committed without a reserved frame");
     index::HotRecord& hot = record(frame);
     hot = {.key = key, .extent_count = 1, .size = m_block.count};
     hot.extents[0] = frame.granule;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/common/flat_map.h"
 #include "model/engine/allocator.h"
 #include "model/index/resident_index.h"
 
@@ -27,12 +28,14 @@ public:
     /// Looks for `key` at `at`.
     [[nodiscard]] Found find(const block::BlockKey& key, Time at);
 
-    /// A frame for a block on its way in; nothing where the tier is full.
-    [[nodiscard]] std::optional<TierFrame> reserve() { return m_frames.allocate(); }
-    /// Gives a reserved frame back.
-    void cancel(TierFrame frame) { m_frames.free(frame); }
-    /// Writes the record, then the index entry, of a block whose payload is in `frame`. Returns
-    /// when that is committed.
+    /// A frame for a block on its way in, which is not in the tier; nothing where the tier is full.
+    [[nodiscard]] std::optional<TierFrame> reserve(const block::BlockKey& key);
+    /// Whether a frame is reserved for `key`.
+    [[nodiscard]] bool arriving(const block::BlockKey& key) const {
+        return m_arriving.find(key) != nullptr;
+    }
+    /// Writes the record, then the index entry, of a block whose payload is in its reserved frame.
+    /// Returns when that is committed.
     Time commit(const block::BlockKey& key, TierFrame frame, Time at);
 
     /// A transfer reads `frame`: it cannot be discarded until end_read, which bumps the entry's
@@ -49,6 +52,10 @@ public:
     [[nodiscard]] Time commit_time() const { return m_index.commit_time(); }
 
 private:
+    struct KeyHash {
+        std::uint64_t operator()(const block::BlockKey& key) const { return key.low; }
+    };
+
     [[nodiscard]] index::HotRecord& record(TierFrame frame);
 
     TierAllocator m_frames;
@@ -57,6 +64,7 @@ private:
     Bytes m_block;
     std::vector<index::HotRecord> m_records;  ///< by frame number
     std::vector<index::Entry> m_entries;      ///< as committed, by frame number
+    FlatMap<block::BlockKey, TierFrame, KeyHash> m_arriving;
 };
 
 }  // namespace kvplane::engine

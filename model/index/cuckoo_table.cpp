@@ -117,14 +117,13 @@ bool CuckooTable::place(std::uint64_t key, const Entry& entry) {
 
 void CuckooTable::kick_until_placed() {
     // The newest stashed entry swaps places with a victim, so that every key is in exactly one
-    // place throughout; at the limit it stays in the stash, visible.
-    for (std::uint32_t kick = 0; kick < m_config.kick_limit; ++kick) {
+    // place throughout; at the limit it stays in the stash, visible. A victim goes on to its other
+    // half: back where it came from it would only undo the last kick.
+    auto half = static_cast<std::uint32_t>(next_victim() & 1U);
+    for (std::uint32_t kick = 0; kick < m_config.kick_limit; ++kick, half ^= 1U) {
         Stashed& moving = m_stash.back();
-        const auto half = static_cast<std::uint32_t>(m_victim & 1U);
         const std::uint64_t bucket = bucket_of(half, moving.key);
-        Entry& victim = slot(half, bucket)[(m_victim >> 1) % m_config.slots];
-        m_victim = m_victim * 6364136223846793005ULL + 1442695040888963407ULL;
-        m_victim ^= m_victim >> 29;
+        Entry& victim = slot(half, bucket)[next_victim() % m_config.slots];
         ++m_kicks;
         const Stashed out{key_at(half, bucket, victim), victim};
         victim = moving.entry;
@@ -134,6 +133,11 @@ void CuckooTable::kick_until_placed() {
             return;
         }
     }
+}
+
+std::uint64_t CuckooTable::next_victim() {
+    m_victim = m_victim * 6364136223846793005ULL + 1442695040888963407ULL;
+    return m_victim >> 33;
 }
 
 std::optional<Entry> CuckooTable::erase(std::uint64_t key) {

@@ -61,6 +61,7 @@ private:
     [[nodiscard]] Entry* find(std::uint64_t key);
     [[nodiscard]] bool place(std::uint64_t key, const Entry& entry);
     void kick_until_placed();
+    [[nodiscard]] std::uint64_t next_victim();
     void drain_stash();
 
     CuckooConfig m_config;

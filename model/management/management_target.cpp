@@ -15,7 +15,7 @@ ManagementTarget::ManagementTarget(sc_core::sc_module_name name, const Managemen
       m_component(decoders),
       m_config_space(config.mailbox.capacity.count),
       m_decoders(decoders),
-      m_poison(poison),
+      m_memory(memory),
       m_events(events),
       m_timer("timer") {
     socket.register_b_transport(this, &ManagementTarget::b_transport);
@@ -45,14 +45,14 @@ void ManagementTarget::announce() {
 void ManagementTarget::reset(Reset kind) {
     if (kind == Reset::kFunction) {
         // The engine's function; the memory function and its registers stay.
-        if (m_listener != nullptr) m_listener->reset(kind);
+        if (m_listener != nullptr) m_listener->reset_done(kind);
         return;
     }
     m_component.reset();
     m_config_space.reset();
     if (!effect_of(kind).decoders) m_decoders.reset();
-    if (!effect_of(kind).dram) m_poison.clear();
-    if (m_listener != nullptr) m_listener->reset(kind);
+    if (!effect_of(kind).dram) m_memory.clear();
+    if (m_listener != nullptr) m_listener->reset_done(kind);
     if (kind == Reset::kCold) {
         m_events.reset();
         m_mailbox.reset();

@@ -24,7 +24,7 @@ public:
     virtual ~ManagementListener() = default;
     virtual void media_ready(bool ready) = 0;
     /// A reset of `kind` happens now; drop what effect_of(kind) does not keep.
-    virtual void reset(Reset kind) = 0;
+    virtual void reset_done(Reset kind) = 0;
 };
 
 struct ManagementConfig {
@@ -35,6 +35,7 @@ struct ManagementConfig {
 
 class ManagementTarget final : public sc_core::sc_module {
 public:
+    /// `memory` is the memory whose poison is that of `poison` (PoisonedMemory).
     ManagementTarget(sc_core::sc_module_name name, const ManagementConfig& config,
                      cxl::HdmDecoders& decoders, cxl::LineMemoryIf& memory, PoisonList& poison,
                      EventLog& events);
@@ -66,7 +67,7 @@ private:
     ComponentRegisters m_component;
     ConfigSpace m_config_space;
     cxl::HdmDecoders& m_decoders;
-    PoisonList& m_poison;
+    cxl::LineMemoryIf& m_memory;
     EventLog& m_events;
     ManagementListener* m_listener = nullptr;
     EventHeap<bool> m_timer;

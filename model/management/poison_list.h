@@ -72,6 +72,10 @@ public:
     }
     [[nodiscard]] bool writable(Dpa line) const override { return m_memory.writable(line); }
     [[nodiscard]] Ratio other_load() const override { return m_memory.other_load(); }
+    void clear() override {
+        m_memory.clear();
+        m_list.clear();
+    }
 
 private:
     cxl::LineMemoryIf& m_memory;

@@ -51,7 +51,7 @@ bool QueueRegisters::write_queue(std::uint32_t queue, QueueRegister which, std::
             setup.entries = static_cast<std::uint32_t>(value);
             return true;
         case QueueRegister::kEnable:
-            if (setup.entries == 0) return false;
+            if (setup.entries == 0 || (setup.enabled && (value & 1U) == 0)) return false;
             setup.enabled = (value & 1U) != 0;
             return true;
         case QueueRegister::kSubmissionTail:

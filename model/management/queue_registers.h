@@ -9,6 +9,8 @@
 ///       +0x00 submission ring, HPA  RW  +0x18 enable (bit 0)            RW
 ///       +0x08 completion ring, HPA  RW  +0x20 submission tail doorbell  WO
 ///       +0x10 entries of each ring  RW  +0x28 completion head doorbell  WO
+///
+/// A queue pair is set up, then enabled, and stays as it is until the card is reset.
 #pragma once
 
 #include <cstdint>

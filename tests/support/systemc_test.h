@@ -25,10 +25,7 @@ public:
     ~SystemCTest() override {
         sc_core::sc_report_handler::set_handler(nullptr);
         s_current = nullptr;
-        // The old context is left as it is: a kernel stopped by an exception cannot be taken
-        // apart safely, and a test process is short.
-        sc_core::sc_curr_simcontext = new sc_core::sc_simcontext();
-        sc_core::sc_default_global_context = sc_core::sc_curr_simcontext;
+        fresh_kernel();
     }
 
 protected:
@@ -37,6 +34,14 @@ protected:
         reset_report_handler();
         s_current = this;
         sc_core::sc_report_handler::set_handler(&SystemCTest::handle_report);
+    }
+
+    /// A new kernel, for a test that simulates more than once. All modules must be gone.
+    static void fresh_kernel() {
+        // The old context is left as it is: a kernel stopped by an exception cannot be taken
+        // apart safely, and a test process is short.
+        sc_core::sc_curr_simcontext = new sc_core::sc_simcontext();
+        sc_core::sc_default_global_context = sc_core::sc_curr_simcontext;
     }
 
     /// Accepts warnings of this message type from here on; they are counted instead.

@@ -179,9 +179,8 @@ TEST_F(ConfigErrors, RulesOverSeveralKeys) {
          "(256 B)"},
         {"card: {staging: 4 KiB, chunk: 8 KiB}\n",
          "config.yaml:1: card.chunk: card.chunk (8 KiB) does not fit card.staging (4 KiB)"},
-        {"workload:\n  buckets: 8\n  bucket_offset: 10\n",
-         "config.yaml:3: workload.bucket_offset: workload.bucket_offset + workload.buckets is 18; "
-         "there are 16 buckets"},
+        {"workload:\n  buckets: 8\n",
+         "config.yaml:2: workload.buckets: takes a part of a trace, and workload.trace is null"},
         {"workload: {format: mooncake}\n",
          "config.yaml:1: workload.format: is the format of a trace, and workload.trace is null"},
         {"workload:\n  zipf_sessions:\n    max_context: 8192\n",
@@ -310,7 +309,7 @@ TEST_F(ConfigErrors, Sets) {
          "MiB, a power of two"},
         {"control={replacement: lru}",
          "--set: control: must be a mapping with the keys replacement, admission, tier_eviction, "
-         "prefetch"},
+         "prefetch, store"},
         {"host.node=none.yaml", "--set: host.node: there is no file 'none.yaml', nor 'none.yaml'"},
     };
     for (const Mistake& mistake : mistakes) {

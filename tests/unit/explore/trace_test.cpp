@@ -28,7 +28,7 @@ TEST(TraceCommandTest, InfoPrintsOneJsonRow) {
     const TraceFile file(kTwoTurns);
     std::ostringstream out;
     TraceSource source{.path = file.path()};
-    print_trace_info(source, true, out);
+    print_trace_info(source, {16}, true, out);
     const auto object = nlohmann::json::parse(out.str());
     EXPECT_EQ(object["schema"], "kvplane.trace/1");
     ASSERT_EQ(object["rows"].size(), 1U);
@@ -49,7 +49,7 @@ TEST(TraceCommandTest, InfoPrintsOneJsonRow) {
 TEST(TraceCommandTest, InfoPrintsATable) {
     const TraceFile file(kTwoTurns);
     std::ostringstream out;
-    print_trace_info({.path = file.path()}, false, out);
+    print_trace_info({.path = file.path()}, {16}, false, out);
     EXPECT_THAT(out.str(), testing::HasSubstr("\nunique_blocks          40\n"));
     EXPECT_THAT(out.str(), testing::HasSubstr("\ninfinite_hit_rate      0.4444\n"));
 }
@@ -92,7 +92,7 @@ TEST(TraceCommandTest, InfoOfTheConversationTrace) {
     KVPLANE_REQUIRE_SHARED(kTrace);
     TraceSource source{.path = test::shared_path(kTrace).string()};
     std::ostringstream out;
-    print_trace_info(source, true, out);
+    print_trace_info(source, {16}, true, out);
     const auto row = nlohmann::json::parse(out.str())["rows"][0];
     EXPECT_EQ(row["block_refs"], 9'055'233);
     EXPECT_EQ(row["unique_blocks"], 5'674'025);

@@ -159,6 +159,12 @@ TEST(AssembleTest, OneDistinctStampIsNotSpread) {
     EXPECT_EQ(w.requests[1].arrival, Time::from_ms(7));
 }
 
+TEST(AssembleTest, TheLongestStepStaysWithinTime) {
+    const std::int64_t last = kLatestStamp.ps / 1'000'000'000;
+    const Workload w = assemble(make_trace({{0, 1, {1}}, {last, 1, {1}}, {last, 1, {1}}}), {});
+    EXPECT_EQ(w.requests[2].arrival.ps, kLatestStamp.ps + kLatestStamp.ps / 2);
+}
+
 TEST(AssembleTest, BucketsAreTheSecondIdOrTheOnlyOneModuloSixteen) {
     const RawTrace trace =
         make_trace({{0, 513, {3, 16}}, {1, 513, {3, 33}}, {2, 5, {15}}, {3, 1025, {3, 18, 15}}});

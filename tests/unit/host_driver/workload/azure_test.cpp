@@ -18,15 +18,15 @@ const std::string kHeader = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n";
 
 TEST(AzureTest, ReadsStampsRelativeToTheEarliest) {
     const TraceFile file(kHeader +
-                         "2023-12-31 23:59:59.9799600,4808,10\r\n"
-                         "2024-01-01 00:00:00,3180,8\r\n"
-                         "2024-02-29 00:00:00.5+00:00,1,1");
+                         "2024-01-31 23:59:59.9799600,4808,10\r\n"
+                         "2024-02-01 00:00:00,3180,8\r\n"
+                         "2024-03-01 00:00:00.5+00:00,1,1");
     const RawTrace trace = read_azure(file.path(), {}, 1);
     ASSERT_EQ(trace.requests.size(), 3U);
     EXPECT_EQ(trace.requests[0].stamp, Time{0});
     EXPECT_EQ(trace.requests[1].stamp, Time::from_ns(20'040'000));
     EXPECT_EQ(trace.requests[2].stamp,
-              Time::from_s(59 * 86'400) + Time::from_ms(500) + Time::from_ns(20'040'000));
+              Time::from_s(29 * 86'400) + Time::from_ms(500) + Time::from_ns(20'040'000));
     EXPECT_EQ(trace.requests[0].input_tokens, 4808U);
     EXPECT_EQ(trace.requests[0].output_tokens, 10U);
     EXPECT_EQ(trace.requests[0].id_count, 301U);
@@ -106,10 +106,11 @@ TEST(AzureTest, RejectsBadRowsWithFileLineAndColumn) {
               ":2: expected the three columns TIMESTAMP,ContextTokens,GeneratedTokens");
     EXPECT_EQ(row("2023-11-16 18:17:03,1,2,3"),
               ":2: expected the three columns TIMESTAMP,ContextTokens,GeneratedTokens");
-    for (const char* stamp : {"", "0", "2023-11-16", "2023-11-16 18:17", "2023-13-16 18:17:03",
-                              "2023-02-29 18:17:03", "2023-11-16 24:17:03", "2023-11-16 18:60:03",
-                              "2023-11-16 18:17:60", "2023-11-16T18:17:03", "2023-11-16 18:17:03.",
-                              "2023-11-16 18:17:03.1e3", "2023-11-16 18:17:03+02:00", "NaN"}) {
+    for (const char* stamp :
+         {"", "0", "2023-11-16", "2023-11-16 18:17", "2023-13-16 18:17:03", "2023-02-29 18:17:03",
+          "1969-12-31 23:59:59", "9999-11-16 18:17:03", "2023-11-16 24:17:03",
+          "2023-11-16 18:60:03", "2023-11-16 18:17:60", "2023-11-16T18:17:03",
+          "2023-11-16 18:17:03.", "2023-11-16 18:17:03.1e3", "2023-11-16 18:17:03+02:00", "NaN"}) {
         EXPECT_EQ(row(std::string(stamp) + ",1,1"),
                   ":2: TIMESTAMP: must be as 2023-11-16 18:17:03.9799600, not '" +
                       std::string(stamp) + "'");
@@ -124,7 +125,7 @@ TEST(AzureTest, RejectsBadRowsWithFileLineAndColumn) {
                       std::string(length) + "'");
     }
     EXPECT_EQ(row("2023-11-16 18:17:03,1,1\n2024-11-16 18:17:03,1,1"),
-              ":3: TIMESTAMP: more than 90 days after the earliest");
+              ":3: TIMESTAMP: more than 45 days after the earliest");
     EXPECT_EQ(row("2023-11-16 18:17:03,1,\xff"), ":2: the line is not UTF-8 text");
 }
 

@@ -145,7 +145,7 @@ TEST(GeneratorsTest, RejectValuesOutOfRange) {
                   c.requests = 100'000;
                   c.population = 1;
               }),
-              "agents: the workload lasts more than 90 days");
+              "agents: the workload lasts more than 45 days");
 }
 
 TEST(GeneratorsTest, OneDoorForAll) {

@@ -123,13 +123,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"overflowing_stamp", line("1e999", "600", "5", "[7, 9]"),
                 "timestamp: not valid JSON"},
         BadLine{"absurd_stamp", line("1e30", "600", "5", "[7, 9]"),
-                "timestamp: must be a time from 0 to 90 days after the start of the trace, not "
+                "timestamp: must be a time from 0 to 45 days after the start of the trace, not "
                 "1e30"},
         BadLine{"negative_stamp", line("-1", "600", "5", "[7, 9]"),
                 "timestamp: must be a time from 0"},
         BadLine{"negative_fraction_stamp", line("-0.5", "600", "5", "[7, 9]"),
                 "timestamp: must be a time from 0"},
-        BadLine{"late_stamp", line("7776000001", "600", "5", "[7, 9]"),
+        BadLine{"late_stamp", line("3888000001", "600", "5", "[7, 9]"),
                 "timestamp: must be a time from 0"},
         BadLine{"missing_ids", R"({"timestamp": 0, "input_length": 600, "output_length": 5})",
                 "hash_ids: missing"},

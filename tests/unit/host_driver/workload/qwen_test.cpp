@@ -71,8 +71,8 @@ TEST(QwenTest, RejectsBadLinesWithFileLineAndKey) {
               ":2: parent_chat_id: must be a whole number from 0 to 9223372036854775807, not 1.5");
     EXPECT_EQ(error(line("2", "1", "0", "17", "[5]")),
               ":2: hash_ids: has 1 ids where 17 tokens at 16 an id need 2");
-    EXPECT_THAT(error(line("2", "1", "7776001", "16", "[5]")),
-                testing::StartsWith(":2: timestamp: must be a time from 0 to 90 days"));
+    EXPECT_THAT(error(line("2", "1", "3888001", "16", "[5]")),
+                testing::StartsWith(":2: timestamp: must be a time from 0 to 45 days"));
     EXPECT_EQ(error(R"({"chat_id": 2, "timestamp": 1, "input_length": 1, "output_length": 1})"),
               ":2: parent_chat_id: missing");
 }

@@ -171,9 +171,10 @@ TEST(ZipfSessionsTest, RejectsValuesOutOfRange) {
     EXPECT_EQ(error([](auto& c) { c.appended_min = 1; }),
               "zipf-sessions: appended_min: must be 2 to 512, not 1");
     EXPECT_EQ(error([](auto& c) { c.requests_per_second = std::nan(""); }),
-              "zipf-sessions: requests_per_second: must be 1e-06 to 1000000, not nan");
-    EXPECT_EQ(error([](auto& c) { c.requests_per_second = 1e-5; }),
-              "zipf-sessions: the workload lasts more than 90 days");
+              "zipf-sessions: requests_per_second: must be 0.001 to 1000000, not nan");
+    EXPECT_EQ(
+        error([](auto& c) { c.requests_per_second = 1e-3, c.turns = 5'000, c.sessions = 5'000; }),
+        "zipf-sessions: the workload lasts more than 45 days");
 }
 
 }  // namespace

@@ -46,6 +46,10 @@ public:
     }
     [[nodiscard]] bool writable(Dpa line) const override { return line.value != protected_line; }
     [[nodiscard]] Ratio other_load() const override { return load; }
+    void clear() override {
+        m_bytes.clear();
+        m_poison.clear();
+    }
 
     std::uint64_t accesses = 0;
     std::uint64_t protected_line = UINT64_MAX;

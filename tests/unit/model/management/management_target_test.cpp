@@ -31,7 +31,7 @@ public:
 class Listener final : public ManagementListener {
 public:
     void media_ready(bool is_ready) override { ready.push_back(is_ready); }
-    void reset(Reset kind) override { resets.push_back(kind); }
+    void reset_done(Reset kind) override { resets.push_back(kind); }
     std::vector<bool> ready;
     std::vector<Reset> resets;
 };

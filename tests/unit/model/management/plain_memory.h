@@ -26,6 +26,7 @@ public:
     void set_poison(Dpa, bool) override {}
     [[nodiscard]] bool writable(Dpa) const override { return true; }
     [[nodiscard]] Ratio other_load() const override { return {}; }
+    void clear() override { m_bytes.clear(); }
 
 private:
     std::map<std::uint64_t, std::uint8_t> m_bytes;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Small workloads written out by hand.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host_driver/control/read_trace.h"
+#include "host_driver/workload/request.h"
+
+namespace kvplane::control {
+
+/// The workload whose requests read these chains, root first; a name means one block. Requests
+/// arrive a second apart.
+inline workload::Workload chains(const std::vector<std::vector<std::string>>& requests) {
+    workload::Workload workload;
+    std::map<std::string, block::BlockIndex> known;
+    for (const auto& names : requests) {
+        workload::Request request;
+        request.arrival = Time::from_s(static_cast<std::int64_t>(workload.requests.size()));
+        request.first_ref = workload.refs.size();
+        request.block_count = static_cast<std::uint32_t>(names.size());
+        request.input_tokens = request.block_count * workload.tokens_per_block;
+        block::BlockIndex parent = block::kNoBlock;
+        for (const std::string& name : names) {
+            const auto next = static_cast<std::uint32_t>(workload.blocks.size());
+            const auto [it, fresh] = known.try_emplace(name, block::BlockIndex{next});
+            if (fresh) workload.blocks.push_back({.key = {0, next}, .parent = parent});
+            parent = it->second;
+            workload.refs.push_back(parent);
+        }
+        workload.requests.push_back(request);
+    }
+    return workload;
+}
+
+/// Each request's whole chain as one read set.
+inline ReadTrace read_sets(const workload::Workload& workload) {
+    ReadTrace trace;
+    for (const auto& request : workload.requests) trace.read(workload.chain(request));
+    return trace;
+}
+
+}  // namespace kvplane::control
