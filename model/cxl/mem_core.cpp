@@ -98,14 +98,18 @@ MemOutcome MemCore::execute(tlm::tlm_generic_payload& payload) {
     outcome.line = line_of(hit->dpa);
     outcome.write = payload.is_write();
     const bool refused_write = outcome.write && !m_memory.writable(outcome.line);
-    if (!answer || refused_write) {
-        ++(answer ? m_counters.refused_writes : m_counters.refused);
+    const bool no_such_device = extension != nullptr && extension->ld_id != 0;
+    if (!answer || refused_write || no_such_device) {
+        ++(refused_write ? m_counters.refused_writes : m_counters.refused);
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return outcome;
     }
     if (extension != nullptr) {
         extension->ndr = answer->ndr;
         extension->drs = answer->drs;
+    }
+    if (extension != nullptr && hit->region == Region::kHdmH) {
+        exchange_meta(*extension, outcome.line);
     }
     outcome.access = payload.is_read() || outcome.write;
     outcome.data = answer->drs.has_value();
@@ -119,6 +123,33 @@ MemOutcome MemCore::execute(tlm::tlm_generic_payload& payload) {
         ++m_counters.no_data;
     }
     return outcome;
+}
+
+/// The card keeps two bits of state a line for the host: it gives what it has and takes the new.
+void MemCore::exchange_meta(MemExtension& extension, Dpa line) {
+    extension.answer_meta_field = extension.meta_field;
+    if (extension.meta_field == MetaField::kNoOp || extension.opcode == Opcode::kMemSpecRd) return;
+    MetaValue* known = m_meta.find(line.value);
+    extension.answer_meta_value = known == nullptr ? MetaValue::kAny : *known;
+    if (known == nullptr) {
+        m_meta.insert(line.value, extension.meta_value);
+    } else {
+        *known = extension.meta_value;
+    }
+}
+
+bool MemCore::behind_snoop(const tlm::tlm_generic_payload& payload) const {
+    if (m_directory.under_way() == 0) return false;
+    const auto hit = m_decoders.to_dpa({payload.get_address()});
+    const Channel channel = payload.is_write() ? Channel::kRwD : Channel::kReq;
+    return hit && m_directory.blocks(line_of(hit->dpa), channel);
+}
+
+void MemCore::reset() {
+    m_decoders.reset();
+    m_directory.reset();
+    m_meta = Meta();
+    m_viral = false;
 }
 
 void MemCore::read(tlm::tlm_generic_payload& payload, MemExtension* extension, Dpa address) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tlm>
 
+#include "model/common/flat_map.h"
 #include "model/common/units.h"
 #include "model/cxl/directory.h"
 #include "model/cxl/hdm_decoder.h"
@@ -43,13 +44,20 @@ public:
     /// Carries the request out and sets its response: TLM_BURST_ERROR for an access that crosses a
     /// line or streams, TLM_ADDRESS_ERROR outside the map (with an extension: MemData-NXM and all
     /// ones), TLM_COMMAND_ERROR for a command that does not go with the opcode,
-    /// TLM_GENERIC_ERROR for undefined fields, for writes into protected lines, and, without an
-    /// extension to carry it, for poison. A refused request changes nothing.
+    /// TLM_GENERIC_ERROR for undefined fields, for a logical device that is not there (only LD-ID 0
+    /// is), for writes into protected lines, and, without an extension to carry it, for poison. A
+    /// refused request changes nothing.
     MemOutcome execute(tlm::tlm_generic_payload& payload);
 
     /// Reads or writes without side effects: any length, across lines; returns the bytes done,
     /// which end where the map does.
     unsigned int debug(tlm::tlm_generic_payload& payload);
+
+    /// Whether a request must wait because the card is snooping its line.
+    [[nodiscard]] bool behind_snoop(const tlm::tlm_generic_payload& payload) const;
+
+    /// As after power-on, but for memory and counters.
+    void reset();
 
     [[nodiscard]] HdmDecoders& decoders() { return m_decoders; }
     [[nodiscard]] Directory& directory() { return m_directory; }
@@ -71,7 +79,18 @@ private:
                bool whole);
     void outside(tlm::tlm_generic_payload& payload, MemExtension* extension, Opcode opcode);
 
+    void exchange_meta(MemExtension& extension, Dpa line);
+
+    struct Mix {
+        std::uint64_t operator()(std::uint64_t line) const {
+            line *= 0x9E3779B97F4A7C15ULL;
+            return line ^ line >> 32U;
+        }
+    };
+    using Meta = FlatMap<std::uint64_t, MetaValue, Mix>;
+
     HdmDecoders m_decoders;
+    Meta m_meta;  ///< of HDM-H lines; Any where the host has never said
     Directory m_directory;
     LineMemoryIf& m_memory;
     MemCounters m_counters;

@@ -59,6 +59,10 @@ void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, std::uint64_t o
 }
 
 void MemTarget::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    if (m_core.behind_snoop(payload)) {
+        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        return;
+    }
     const MemOutcome outcome = m_core.execute(payload);
     const Time at = now() + from_sc_time(delay);
     const std::uint64_t occupied = ahead(at);
@@ -164,16 +168,10 @@ void MemTarget::accept(std::uint32_t id) {
 
 void MemTarget::start(std::uint32_t index) {
     Slot& slot = m_slots[index];
-    MemExtension* extension = nullptr;
-    slot.payload->get_extension(extension);
-    if (m_core.directory().under_way() != 0) {
-        const auto hit = m_core.decoders().to_dpa({slot.payload->get_address()});
-        const Channel channel = slot.payload->is_write() ? Channel::kRwD : Channel::kReq;
-        if (hit && m_core.directory().blocks({hit->dpa.value & ~(kLine.count - 1)}, channel)) {
-            slot.where = Where::kBlocked;
-            m_blocked.push_back(index);
-            return;
-        }
+    if (m_core.behind_snoop(*slot.payload)) {
+        slot.where = Where::kBlocked;
+        m_blocked.push_back(index);
+        return;
     }
     slot.outcome = m_core.execute(*slot.payload);
     slot.where = Where::kTimed;
@@ -355,9 +353,7 @@ void MemTarget::retry_blocked() {
 }
 
 void MemTarget::reset() {
-    m_core.decoders().reset();
-    m_core.directory().reset();
-    m_core.set_viral(false);
+    m_core.reset();
     m_link = std::make_unique<LineLink>(m_config.link, client());
     m_link_armed = Time::never();
     m_blocked.clear();

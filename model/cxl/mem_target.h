@@ -4,7 +4,9 @@
 ///
 /// Addresses are host physical. An access lies inside one 64 B line; MemExtension says what the
 /// host means by it, and a plain TLM initiator does without. The time of an answer includes both
-/// flights. An initiator of b_transport may run ahead of time; it is never made to wait here.
+/// flights. An initiator of b_transport may run ahead of time; it is never made to wait here, so
+/// that a request behind a snoop of its line is answered TLM_GENERIC_ERROR_RESPONSE: hosts of
+/// HDM-DB use four phases.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>

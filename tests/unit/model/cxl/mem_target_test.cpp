@@ -271,6 +271,42 @@ TEST_F(MemTargetTest, OpcodesGoWithTheirCommands) {
     EXPECT_EQ(status, tlm::TLM_COMMAND_ERROR_RESPONSE) << "MemWr of less than a line";
 }
 
+TEST_F(MemTargetTest, TheCardKeepsTheMetaValueOfEachLine) {
+    build();
+    bind_loose();
+    const auto exchange = [&](std::uint64_t address, MetaField field, MetaValue value) {
+        MemExtension host;
+        host.meta_field = field;
+        host.meta_value = value;
+        read(address, 64, &host);
+        EXPECT_EQ(status, tlm::TLM_OK_RESPONSE);
+        EXPECT_EQ(host.answer_meta_field, field);
+        return host.answer_meta_value;
+    };
+    const auto state = MetaField::kMeta0State;
+    EXPECT_EQ(exchange(kBase, state, MetaValue::kShared), MetaValue::kAny);
+    EXPECT_EQ(exchange(kBase, state, MetaValue::kInvalid), MetaValue::kShared);
+    exchange(kBase, MetaField::kNoOp, MetaValue::kShared);  // changes nothing
+    EXPECT_EQ(exchange(kBase + 64, state, MetaValue::kAny), MetaValue::kAny);
+    EXPECT_EQ(exchange(kBase + 32 - 32, state, MetaValue::kAny), MetaValue::kInvalid);
+    m_target->reset();
+    map();
+    EXPECT_EQ(exchange(kBase + 64, state, MetaValue::kAny), MetaValue::kAny);
+}
+
+TEST_F(MemTargetTest, OnlyLogicalDeviceZeroIsThere) {
+    build();
+    bind_loose();
+    for (std::uint8_t ld = 0; ld < 16; ++ld) {
+        MemExtension host;
+        host.ld_id = ld;
+        host.tag = 0xABC;
+        read(kBase, 64, &host);
+        EXPECT_EQ(status, ld == 0 ? tlm::TLM_OK_RESPONSE : tlm::TLM_GENERIC_ERROR_RESPONSE);
+        EXPECT_EQ(host.tag, 0xABC) << "the tag comes back";
+    }
+}
+
 TEST_F(MemTargetTest, PoisonTravelsBothWays) {
     build();
     bind_loose();
@@ -565,6 +601,8 @@ TEST_F(CoherentTest, TheCardTakesALineBackWithASnoop) {
     ASSERT_EQ(host.snoops.size(), 1U);
     EXPECT_EQ(host.snoops[0].opcode, Opcode::kBiSnpInv);
     EXPECT_FALSE(m_target->claim({64}, true)) << "one snoop a line";
+    read(kBase + 64);
+    EXPECT_EQ(status, tlm::TLM_GENERIC_ERROR_RESPONSE) << "loosely timed, behind a snoop";
     EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspS)) << "Inv leaves nothing";
     EXPECT_TRUE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI));
     EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI)) << "answered twice";
