@@ -29,6 +29,11 @@ void LineLink::consumed(Direction direction, Channel channel, Time now) {
     rearm(opposite(direction), now);
 }
 
+void LineLink::consumed(Direction direction, const Tlp& tlp, Time now) {
+    side(opposite(direction)).wire.return_io_credit(tlp, now);
+    rearm(opposite(direction), now);
+}
+
 Time LineLink::next_event() const {
     return std::min(
         {m_sides[0].start, m_sides[1].start, m_sides[0].arrival(), m_sides[1].arrival()});
@@ -68,6 +73,10 @@ void LineLink::arrive(Direction direction) {
     const Time at = m_arrived.arrival;
     if (m_arrived.credits.any()) {
         side(opposite(direction)).wire.grant(m_arrived.credits, at);
+        rearm(opposite(direction), at);
+    }
+    if (!m_arrived.io_credits.empty()) {
+        for (const Tlp& tlp : m_arrived.io_credits) side(opposite(direction)).wire.grant(tlp);
         rearm(opposite(direction), at);
     }
     for (const FlitMessage& message : m_arrived.messages) m_client.arrived(direction, message, at);

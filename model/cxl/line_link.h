@@ -18,6 +18,7 @@ public:
     /// A message has arrived whole. The receiver holds a credit for it until
     /// LineLink::consumed().
     virtual void arrived(Direction direction, const FlitMessage& message, Time at) = 0;
+    /// So has a TLP; the same goes for its credits.
     virtual void arrived(Direction direction, const Tlp& tlp, Time at) = 0;
 };
 
@@ -33,6 +34,8 @@ public:
         side(direction).wire.push(tlp);
         rearm(direction, now);
     }
+    /// The receiver has drained a TLP that came in `direction`: its credits go back.
+    void consumed(Direction direction, const Tlp& tlp, Time now);
     /// The receiver has room again for a message of `channel` that came in `direction`.
     void consumed(Direction direction, Channel channel, Time now);
 

@@ -157,6 +157,7 @@ void Load::arrived(Direction direction, const FlitMessage& message, Time at) {
 }
 
 void Load::arrived(Direction direction, const Tlp& tlp, Time at) {
+    m_link.consumed(direction, tlp, at);
     if (direction == Direction::kToCard) {
         if (measured(at)) m_demoted += tlp.payload.count;
         if (tlp.id == kBurst) --m_reads_out;  // the last completion of a request

@@ -38,7 +38,8 @@ Wire::Wire(Direction direction, const LinkConfig& config, const WireFaults& faul
       m_full_of_completions(config.flit == FlitLayout::k68B
                                 ? 8
                                 : responses_a_slot(config.flit) * (slots_of(config.flit) - 1)),
-      m_retry(config.retry_depth) {}
+      m_retry(config.retry_depth),
+      m_io_room(config.io_credits) {}
 
 void Wire::set_faults(const WireFaults& faults) { m_faults = faults; }
 
@@ -118,8 +119,32 @@ Time Wire::mem_start(Time from) const {
     return std::min(start, std::max(fresh, m_retry[oldest % m_retry.size()].acknowledged));
 }
 
+void Wire::push(const Tlp& tlp) {
+    m_waiting_tlps[static_cast<std::size_t>(tlp.kind)].push_back(tlp);
+    admit_tlps(tlp.kind);
+}
+
+void Wire::admit_tlps(TlpKind kind) {
+    std::deque<Tlp>& waiting = m_waiting_tlps[static_cast<std::size_t>(kind)];
+    while (!waiting.empty() && m_io_room.take(waiting.front())) {
+        m_tlps.push_back(waiting.front());
+        waiting.pop_front();
+    }
+}
+
+void Wire::grant(const Tlp& tlp) {
+    m_io_room.give_back(tlp);
+    admit_tlps(tlp.kind);
+}
+
+void Wire::return_io_credit(const Tlp& tlp, Time now) {
+    if (m_io_owed.empty()) m_io_owed_since = now;
+    m_io_owed.push_back(tlp);
+}
+
 Time Wire::io_start(Time from) const {
-    return m_tlps.empty() ? Time::never() : std::max(from, m_io_from);
+    const Time ready = m_tlps.empty() ? io_update_at() : from;
+    return ready == Time::never() ? ready : std::max({from, ready, m_io_from});
 }
 
 Time Wire::next_start(Time now) const {
@@ -203,18 +228,27 @@ void Wire::receive(const Sent& sent, std::uint64_t sequence, Delivery& delivery)
 }
 
 void Wire::send_io(Time start, Delivery& delivery) {
+    std::uint64_t dllps = 0;
+    if (io_update_at() <= start) {
+        delivery.io_credits.swap(m_io_owed);
+        dllps = m_config.flit == FlitLayout::k68B ? kDllpBytes : 0;
+    }
     // One flit's worth of the stream, or one TLP to its end.
     const bool whole = m_config.arbitration == Arbitration::kTlp;
     std::uint64_t room = m_flit_stream;
-    if (whole) room = tlp_stream_bytes(m_tlp_rules, m_tlps.front()) - m_tlp_sent;
-    const std::uint64_t wire_64ths =
-        whole ? 64 * room * m_flit_bytes / m_flit_stream : 64 * m_flit_bytes;
-    occupy(start, wire_64ths, delivery);
+    if (whole) {
+        room = dllps;
+        if (!m_tlps.empty()) room += tlp_stream_bytes(m_tlp_rules, m_tlps.front()) - m_tlp_sent;
+    }
+    occupy(start, whole ? 64 * room * m_flit_bytes / m_flit_stream : 64 * m_flit_bytes, delivery);
     if (corrupted()) {
         ++m_counters.crc_errors;
         m_io_from = delivery.arrival + m_config.propagation;
+        m_io_owed.insert(m_io_owed.end(), delivery.io_credits.begin(), delivery.io_credits.end());
+        delivery.io_credits.clear();
         return;
     }
+    room -= std::min(room, dllps);
     while (room != 0 && !m_tlps.empty()) {
         const Tlp& tlp = m_tlps.front();
         const std::uint64_t left = tlp_stream_bytes(m_tlp_rules, tlp) - m_tlp_sent;

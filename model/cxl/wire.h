@@ -32,11 +32,13 @@ struct Delivery {
     Time arrival;  ///< and is there: end + propagation
     std::vector<FlitMessage> messages;
     std::vector<Tlp> tlps;
+    std::vector<Tlp> io_credits;  ///< TLPs of the other direction that were drained there
     CreditReturn credits;
 
     void clear() {
         messages.clear();
         tlps.clear();
+        io_credits.clear();
         credits = {};
     }
 };
@@ -65,8 +67,14 @@ public:
     /// Queues a message; it waits here until the receiver has room for it. BISnp and BIRsp need no
     /// credit: what they answer bounds them.
     void push(const FlitMessage& message, Time now);
-    /// Queues a TLP of the CXL.io stream; its credits are the caller's business.
-    void push(const Tlp& tlp) { m_tlps.push_back(tlp); }
+    /// Queues a TLP of the CXL.io stream. Each kind waits for its own credits: posted writes and
+    /// completions pass reads that have none.
+    void push(const Tlp& tlp);
+    /// The receiver has drained a TLP of this wire, and its credit update arrives.
+    void grant(const Tlp& tlp);
+    /// This wire's sender owes a credit update for CXL.io: one DLLP for all that wait, with the
+    /// stream of 68 B flits (256 B flits have a place of their own for it).
+    void return_io_credit(const Tlp& tlp, Time now);
     /// Credits of the receiver arrive.
     void grant(const CreditReturn& credits, Time now);
     /// This wire's sender has room again for a message of the other direction, and says so with
@@ -91,6 +99,10 @@ public:
     /// So many credits are worth a flit of their own.
     static constexpr std::uint32_t kCreditBacklog = 16;
 
+    /// So many TLPs are worth a credit update, which otherwise waits so long.
+    static constexpr std::size_t kIoUpdate = 64;
+    static constexpr Time kIoDelay = Time::from_us(1);
+
 private:
     struct Sent {
         Flit flit;
@@ -100,6 +112,12 @@ private:
 
     [[nodiscard]] Time mem_start(Time from) const;
     [[nodiscard]] Time io_start(Time from) const;
+    /// From when on a credit update for CXL.io leaves; never, where none is owed.
+    [[nodiscard]] Time io_update_at() const {
+        if (m_io_owed.empty()) return Time::never();
+        return m_io_owed.size() >= kIoUpdate ? Time{} : m_io_owed_since + kIoDelay;
+    }
+    void admit_tlps(TlpKind kind);
     [[nodiscard]] bool credits_due(Time at) const;
     void send_flit(Time start, Delivery& delivery);
     void receive(const Sent& sent, std::uint64_t sequence, Delivery& delivery);
@@ -144,7 +162,11 @@ private:
     Time m_replay_at = Time::never();
 
     // CXL.io
-    std::deque<Tlp> m_tlps;
+    std::array<std::deque<Tlp>, 3> m_waiting_tlps;  ///< without a credit, by kind
+    IoCreditCounter m_io_room;
+    Time m_io_owed_since;
+    std::vector<Tlp> m_io_owed;    ///< credit updates for the other direction
+    std::deque<Tlp> m_tlps;        ///< with credits, in the order in which they leave
     std::uint64_t m_tlp_sent = 0;  ///< stream bytes of the front TLP that have left
     Time m_io_from;                ///< after an error: when the stream goes on
     WireCounters m_counters;

@@ -24,25 +24,29 @@ public:
         const Time free = at + Time{static_cast<std::int64_t>(m_random.uniform(300'000))};
         m_held.push_back({free, direction, message.channel});
     }
-    void arrived(Direction direction, const Tlp& tlp, Time) override {
+    void arrived(Direction direction, const Tlp& tlp, Time at) override {
         ++tlps[static_cast<std::size_t>(direction)];
         payload += tlp.payload.count;
+        const bool kept = shut_reads && tlp.kind == TlpKind::kRead;
+        if (link != nullptr && !kept) link->consumed(direction, tlp, at);
     }
+    LineLink* link = nullptr;  ///< gives the credits of TLPs back
+    bool shut_reads = false;   ///< but not those of reads
 
     /// Runs until nothing happens any more, or `end`.
-    void run(LineLink& link, Time end) {
+    void run(LineLink& over, Time end) {
         for (;;) {
             const auto first =
                 std::min_element(m_held.begin(), m_held.end(),
                                  [](const Held& a, const Held& b) { return a.at < b.at; });
             const Time own = first == m_held.end() ? Time::never() : first->at;
-            const Time next = std::min(own, link.next_event());
+            const Time next = std::min(own, over.next_event());
             if (next > end) return;
-            link.advance(next);
+            over.advance(next);
             if (own != next) continue;
             const Held held = *first;
             m_held.erase(first);
-            link.consumed(held.direction, held.channel, next);
+            over.consumed(held.direction, held.channel, next);
         }
     }
 
@@ -93,6 +97,7 @@ TEST(ProgressTest, AShutChannelStopsNoOther) {
             StallingEnd end(seed);
             end.shut[static_cast<std::size_t>(shut)] = true;
             LineLink link(small(), end);
+            end.link = &link;
             for (const Channel channel : all) push_all(link, channel);
             for (std::uint32_t id = 0; id < kCount; ++id) {
                 for (const Direction direction : {Direction::kToCard, Direction::kToHost}) {
@@ -135,6 +140,7 @@ TEST(ProgressTest, MemAndIoDoNotStarveEachOther) {
             config.arbitration = arbitration;
             config.mem_weight = 2;
             LineLink link(config, end, {50'000, 2});  // and CRC errors
+            end.link = &link;
             constexpr std::uint32_t kTlps = 20'000;
             for (std::uint32_t id = 0; id < kTlps; ++id) {
                 link.push(Direction::kToHost, Tlp{TlpKind::kWrite, {256}, id}, {});
@@ -152,6 +158,23 @@ TEST(ProgressTest, MemAndIoDoNotStarveEachOther) {
             EXPECT_EQ(end.payload, 256ULL * kTlps);
         }
     }
+}
+
+/// Reads whose buffers are never freed stop neither posted writes nor completions.
+TEST(ProgressTest, PostedWritesAndCompletionsPassReads) {
+    StallingEnd end(9);
+    LinkConfig config;
+    LineLink link(config, end);
+    end.link = &link;
+    end.shut_reads = true;
+    for (std::uint32_t id = 0; id < 1000; ++id) {
+        link.push(Direction::kToHost, Tlp{TlpKind::kRead, {}, id}, {});
+        link.push(Direction::kToHost, Tlp{TlpKind::kWrite, {256}, id}, {});
+        link.push(Direction::kToHost, Tlp{TlpKind::kCompletion, {256}, id}, {});
+    }
+    end.run(link, Time::from_ms(1));
+    EXPECT_EQ(end.tlps[1], 2000U + config.io_credits[1].headers);
+    EXPECT_EQ(end.payload, 2000U * 256);
 }
 
 /// While CXL.mem always has more, a TLP leaves after mem_weight flits at the latest.
