@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "model/common/errors.h"
 
@@ -13,10 +13,11 @@ namespace {
 
 /// Bytes that no other key would give.
 void fill_pattern(const block::BlockKey& key, std::span<std::uint8_t> out) {
-    std::mt19937_64 words(key.low ^ key.high);
+    std::uint64_t state = key.low ^ key.high;
     for (std::size_t i = 0; i < out.size(); i += sizeof(std::uint64_t)) {
-        const std::uint64_t word = words();
-        std::memcpy(out.data() + i, &word, sizeof(word));
+        state += 0x9E3779B97F4A7C15U;
+        const std::uint64_t word = (state ^ state >> 29) * 0xBF58476D1CE4E5B9U;
+        std::memcpy(out.data() + i, &word, std::min(sizeof(word), out.size() - i));
     }
 }
 

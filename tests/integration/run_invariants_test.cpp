@@ -206,6 +206,28 @@ TEST_F(RunInvariantsTest, InfeasibleRequestAtTheEnd) {
     EXPECT_EQ(nothing["placement"]["reuse_per_moved_byte"], nullptr);
 }
 
+// Blocks of any size, to the byte: the tier's granules and the descriptor's length are 4 KiB.
+TEST_F(RunInvariantsTest, HoldForBlocksOfOddSizes) {
+    for (const char* mechanism : {"card", "copy-engine"}) {
+        const Sets odd{"block.tokens=3",
+                       "block.layers=3",
+                       "block.kv_heads=5",
+                       "block.head_dim=91",
+                       "block.bytes_per_value=1",
+                       "host.node.kv_budget=2 MiB",
+                       "card.tier.capacity=2 MiB",
+                       "card.payload=bytes",
+                       fmt::format("driver.mechanism={}", mechanism)};
+        simulate(small_setting() + odd, [&](Platform& platform) {
+            check(platform);
+            EXPECT_EQ(platform.hbm().block(), Bytes{8190});
+            EXPECT_EQ(platform.card().data_plane().tier().frames().capacity(), 256U);
+        });
+    }
+    EXPECT_GT(m_promotions, 0U);
+    EXPECT_GT(m_recomputed, 0U);
+}
+
 // Host tables against ledger and counts, every 200 us instead of once at the end.
 TEST_F(RunInvariantsTest, TablesAgreeAtEveryMoment) {
     allow_warning(sc_core::SC_ID_NO_SC_START_ACTIVITY_);  // nothing is left to Platform::run()
