@@ -27,11 +27,6 @@ void describe_link(Table& t, cxl::LinkConfig& c) {
                               {"256B-low-latency-pbr", FlitLayout::k256BLowLatencyPbr}}),
           {kChosen, "CXL 1.1 and 2.0 flit mode; the 256 B layouts are recalled, +-3 %",
            "Size and layout of a flit on the wire."});
-    t.key("packing", c.packing,
-          choice<cxl::Packing>(
-              {{"balanced", cxl::Packing::kBalanced}, {"naive", cxl::Packing::kNaive}}),
-          {kChosen, "slot formats of the CXL specification",
-           "How completions share 68 B flits with data headers."});
     t.key(
         "sync_header_bypass", c.sync_header_bypass, flag(),
         {kChosen, "CXL specification, optional feature", "Leave the 128b/130b sync headers away."});
