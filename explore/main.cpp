@@ -20,6 +20,7 @@
 #include "explore/run.h"
 #include "explore/run_schema.h"
 #include "explore/trace.h"
+#include "explore/validate.h"
 #include "model/common/errors.h"
 
 namespace {
@@ -129,6 +130,16 @@ void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& e
     });
 }
 
+void add_validate(CLI::App& app, kvplane::explore::ValidateOptions& options, int& exit_code) {
+    CLI::App* command = app.add_subcommand("validate", "Hold the model against its references");
+    command->add_option("--only", options.only, "One part of it")
+        ->check(CLI::IsMember(kvplane::explore::validate_parts()));
+    command->add_flag("--json", options.json, "Print one JSON object");
+    command->callback([&] {
+        exit_code = guarded([&] { return kvplane::explore::validate(options, std::cout); });
+    });
+}
+
 void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
     using namespace kvplane::explore;
     CLI::App* config = app.add_subcommand("config", "Look at configs and their keys");
@@ -204,6 +215,8 @@ int sc_main(int argc, char* argv[]) {
     TraceArguments trace;
     add_trace(app, options, trace, exit_code);
     add_config_commands(app, options, exit_code);
+    kvplane::explore::ValidateOptions validate_options;
+    add_validate(app, validate_options, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

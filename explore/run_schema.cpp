@@ -130,6 +130,14 @@ void validate_card(const RunConfig& c, const Settings& s) {
     s.require(e.read_size <= c.card.link.mrrs, {"card.dma.read_size", "card.link.mrrs"},
               fmt::format("card.dma.read_size ({}) is above card.link.mrrs ({})",
                           to_string(e.read_size), to_string(c.card.link.mrrs)));
+    const bool small_flits = c.card.link.flit == cxl::FlitLayout::k68B;
+    constexpr std::uint64_t kGen5 = 32'000'000'000;
+    const std::uint64_t rate = c.card.link.rate.per_second;
+    s.require(
+        small_flits ? rate <= kGen5 : rate >= kGen5, {"card.link.rate", "card.link.flit"},
+        fmt::format("card.link.rate ({}) does not go with card.link.flit: 68B flits run at 8 to "
+                    "32 GT/s, 256B flits at 32 and 64 GT/s",
+                    to_string(c.card.link.rate)));
     s.require(e.chunk <= e.staging, {"card.chunk", "card.staging"},
               fmt::format("card.chunk ({}) does not fit card.staging ({})", to_string(e.chunk),
                           to_string(e.staging)));

@@ -77,7 +77,7 @@ TEST(LinkTest, TheWireIsWidthTimesRateLessItsOverheads) {
 
 TEST(LinkTest, AFlitOfX8TakesTwoNanoseconds) {
     const Link link(x8());
-    EXPECT_NEAR(static_cast<double>(link.serialisation(Link::kFlit).ps), 2'158, 1);
+    EXPECT_NEAR(static_cast<double>(link.serialisation(link.flit_bytes()).ps), 2'158, 1);
     EXPECT_NEAR(static_cast<double>(link.serialisation(link.write_tlp_bytes({256})).ps), 9'440, 20);
     EXPECT_EQ(link.serialisation(0), Time{});
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// When a single CXL.mem access is answered, in closed form: both wires and the memory as servers,
+/// without forming flits.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "model/cxl/line_memory_if.h"
+#include "model/cxl/link.h"
+#include "model/cxl/mem_core.h"
+
+namespace kvplane::cxl {
+
+class BurstPath {
+public:
+    BurstPath(const LinkConfig& config, Time processing, LineMemoryIf& memory)
+        : m_memory(memory), m_flight(config.propagation + processing) {
+        const Link link(config);
+        const auto a_line = [&](WireCost cost) {
+            const Uint128 work =
+                static_cast<Uint128>(cost.wire) * kLine.count * kUnits * 1'000'000'000'000ULL;
+            return static_cast<std::uint64_t>(work / cost.payload /
+                                              link.wire_rate().bytes_per_second);
+        };
+        m_request = a_line(link.mem_read_request());
+        m_write = a_line(link.mem_write_data());
+        m_data = a_line(link.mem_read_data());
+        m_completion = a_line(link.mem_write_response());
+    }
+
+    /// The answer to a request that the host sends at `at` is back there at the returned time.
+    /// Wires serve in the order of the calls.
+    [[nodiscard]] Time access(const MemOutcome& outcome, Time at) {
+        Time time = cross(m_to_card, outcome.write ? m_write : m_request, at) + m_flight;
+        if (outcome.access) time = m_memory.access_line(time, outcome.line, outcome.write);
+        if (!outcome.answered) return time;
+        return cross(m_to_host, outcome.data ? m_data : m_completion, time) + m_flight;
+    }
+
+private:
+    /// Units of a picosecond: rates stay exact to 10^-4.
+    static constexpr std::uint64_t kUnits = 64;
+
+    [[nodiscard]] static Time cross(std::uint64_t& free_at, std::uint64_t cost, Time at) {
+        free_at = std::max(free_at, static_cast<std::uint64_t>(at.ps) * kUnits) + cost;
+        return {static_cast<std::int64_t>((free_at + kUnits - 1) / kUnits)};
+    }
+
+    LineMemoryIf& m_memory;
+    Time m_flight;
+    std::uint64_t m_request = 0;  ///< units on the wire
+    std::uint64_t m_write = 0;
+    std::uint64_t m_data = 0;
+    std::uint64_t m_completion = 0;
+    std::uint64_t m_to_card = 0;  ///< free at, in units
+    std::uint64_t m_to_host = 0;
+};
+
+}  // namespace kvplane::cxl

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/cxl/mem_target.h"
+
+#include <algorithm>
+
+#include "model/common/errors.h"
+
+namespace kvplane::cxl {
+namespace {
+
+constexpr const char* kProtocol = "/cxl/mem/protocol";
+constexpr std::uint64_t kMillion = 1'000'000;
+
+}  // namespace
+
+MemTarget::MemTarget(sc_core::sc_module_name name, const MemTargetConfig& config,
+                     LineMemoryIf& memory)
+    : sc_module(name),
+      m_config(config),
+      m_memory(memory),
+      m_core(config.hdm, memory),
+      m_path(config.link, config.processing, memory),
+      m_link(std::make_unique<LineLink>(config.link, client())),
+      m_meter(config.dev_load),
+      m_events("events"),
+      m_slots(config.depth),
+      m_snoops(4096),
+      m_ahead(config.depth) {
+    m_free_slots.reserve(config.depth);
+    for (std::uint32_t i = config.depth; i != 0; --i) m_free_slots.push_back(i - 1);
+    socket.register_b_transport(this, &MemTarget::b_transport);
+    socket.register_nb_transport_fw(this, &MemTarget::nb_transport_fw);
+    socket.register_transport_dbg(this, &MemTarget::transport_dbg);
+    socket.register_get_direct_mem_ptr(this, &MemTarget::get_direct_mem_ptr);
+    SC_HAS_PROCESS(MemTarget);
+    SC_METHOD(run);
+    sensitive << m_events.event();
+    dont_initialize();
+}
+
+// --- loosely timed ----------------------------------------------------------------------------
+
+/// Accesses that are under way at `at`, of those that b_transport has already answered.
+std::uint64_t MemTarget::ahead(Time at) {
+    while (m_ahead_head != m_ahead_tail && m_ahead[m_ahead_head % m_ahead.size()] <= at) {
+        ++m_ahead_head;
+    }
+    return m_ahead_tail - m_ahead_head;
+}
+
+void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, std::uint64_t occupied) {
+    const std::uint64_t other = m_memory.other_load().ppm;
+    // The fuller of the queue and of what other traffic leaves of the memory.
+    const std::uint64_t share = std::max(occupied * kMillion / m_config.depth, other);
+    const DevLoad level = m_meter.update(share, kMillion);
+    MemExtension* extension = nullptr;
+    payload.get_extension(extension);
+    if (extension != nullptr) extension->dev_load = level;
+}
+
+void MemTarget::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    if (m_core.behind_snoop(payload)) {
+        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        return;
+    }
+    const MemOutcome outcome = m_core.execute(payload);
+    const Time at = now() + from_sc_time(delay);
+    const std::uint64_t occupied = ahead(at);
+    const Time done = m_path.access(outcome, at);
+    fill_dev_load(payload, m_used + occupied);
+    if (occupied < m_ahead.size()) m_ahead[m_ahead_tail++ % m_ahead.size()] = done;
+    delay = to_sc_time(done - now());
+    ++m_answers;
+}
+
+unsigned int MemTarget::transport_dbg(int, tlm::tlm_generic_payload& payload) {
+    return m_core.debug(payload);
+}
+
+bool MemTarget::get_direct_mem_ptr(int, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+    SC_REPORT_INFO_VERB("/cxl/mem/dmi", kNoDmi, sc_core::SC_DEBUG);
+    payload.set_dmi_allowed(false);
+    // Refused for the whole address space, so that an initiator need not ask again.
+    dmi.init();
+    dmi.set_start_address(0);
+    dmi.set_end_address(UINT64_MAX);
+    return false;
+}
+
+// --- approximately timed ----------------------------------------------------------------------
+
+MemTarget::Initiator& MemTarget::initiator(std::uint32_t id) {
+    if (id >= m_initiators.size()) m_initiators.resize(socket.size());
+    return m_initiators[id];
+}
+
+tlm::tlm_sync_enum MemTarget::nb_transport_fw(int id, tlm::tlm_generic_payload& payload,
+                                              tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+    const auto index = static_cast<std::uint32_t>(id);
+    if (phase == tlm::BEGIN_REQ) {
+        return begin_request(index, payload, phase, from_sc_time(delay));
+    }
+    if (phase == tlm::END_RESP) {
+        Initiator& from = initiator(index);
+        if (from.answering == kNone || m_slots[from.answering].payload != &payload) {
+            SC_REPORT_ERROR(kProtocol, "END_RESP for a payload that has no response under way");
+            return tlm::TLM_COMPLETED;
+        }
+        if (delay == sc_core::SC_ZERO_TIME) {
+            end_response(index);
+        } else {
+            m_events.schedule(now() + from_sc_time(delay), {Step::kEndResponse, index});
+        }
+        return tlm::TLM_COMPLETED;
+    }
+    // Phases of other protocols are ignored, as the base protocol asks.
+    if (phase == tlm::END_REQ || phase == tlm::BEGIN_RESP) {
+        SC_REPORT_ERROR(kProtocol, "a phase of targets came from an initiator");
+    }
+    return tlm::TLM_ACCEPTED;
+}
+
+tlm::tlm_sync_enum MemTarget::begin_request(std::uint32_t id, tlm::tlm_generic_payload& payload,
+                                            tlm::tlm_phase& phase, Time delay) {
+    Initiator& from = initiator(id);
+    if (from.waiting != nullptr) {
+        SC_REPORT_ERROR(kProtocol, "BEGIN_REQ before the last request has ended");
+        return tlm::TLM_ACCEPTED;
+    }
+    if (!payload.has_mm()) {
+        SC_REPORT_ERROR(kProtocol, "nb_transport needs a payload with a memory manager");
+        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        return tlm::TLM_COMPLETED;
+    }
+    payload.acquire();
+    from.waiting = &payload;
+    if (delay != Time{}) {
+        m_events.schedule(now() + delay, {Step::kBegin, id});
+        return tlm::TLM_ACCEPTED;
+    }
+    from.due = true;
+    if (m_free_slots.empty()) return tlm::TLM_ACCEPTED;
+    accept(id);
+    phase = tlm::END_REQ;
+    return tlm::TLM_UPDATED;
+}
+
+/// Lets a request in whose time has come, or leaves it waiting for a slot.
+void MemTarget::begin(std::uint32_t id) {
+    Initiator& from = m_initiators[id];
+    if (!from.due || m_free_slots.empty()) return;
+    tlm::tlm_generic_payload& payload = *from.waiting;
+    accept(id);
+    tlm::tlm_phase phase = tlm::END_REQ;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    static_cast<void>(socket[static_cast<int>(id)]->nb_transport_bw(payload, phase, delay));
+}
+
+void MemTarget::accept(std::uint32_t id) {
+    const std::uint32_t slot = m_free_slots.back();
+    m_free_slots.pop_back();
+    ++m_used;
+    m_slots[slot] = {m_initiators[id].waiting, id, {}, Where::kTimed, false};
+    m_initiators[id].waiting = nullptr;
+    m_initiators[id].due = false;
+    start(slot);
+}
+
+void MemTarget::start(std::uint32_t index) {
+    Slot& slot = m_slots[index];
+    if (m_core.behind_snoop(*slot.payload)) {
+        slot.where = Where::kBlocked;
+        m_blocked.push_back(index);
+        return;
+    }
+    slot.outcome = m_core.execute(*slot.payload);
+    slot.where = Where::kTimed;
+    if (m_config.fidelity == LinkFidelity::kBurst || !slot.outcome.answered) {
+        m_events.schedule(m_path.access(slot.outcome, now()), {Step::kAnswer, index});
+        return;
+    }
+    slot.where = Where::kOnLink;
+    const bool partial = slot.outcome.opcode == Opcode::kMemWrPtl;
+    m_link->push(Direction::kToCard,
+                 {index, slot.outcome.write ? Channel::kRwD : Channel::kReq, partial}, now());
+    arm_link();
+}
+
+void MemTarget::run() {
+    Event event;
+    while (m_events.pop_due(event)) handle(event);
+}
+
+void MemTarget::handle(const Event& event) {
+    switch (event.step) {
+        case Step::kBegin:
+            m_initiators[event.subject].due = true;
+            begin(event.subject);
+            break;
+        case Step::kAnswer:
+            answer(event.subject);
+            break;
+        case Step::kMemory:
+            memory_done(event.subject);
+            break;
+        case Step::kEndResponse:
+            end_response(event.subject);
+            break;
+        case Step::kLink:
+            if (m_link_armed == now()) m_link_armed = Time::never();
+            m_link->advance(now());
+            arm_link();
+            break;
+        case Step::kSnoop:
+            if (m_host != nullptr) m_host->snooped(m_snoops[event.subject]);
+            break;
+        case Step::kAck:
+            if (m_host != nullptr) {
+                m_host->conflict_acknowledged(static_cast<std::uint16_t>(event.subject));
+            }
+            break;
+    }
+}
+
+void MemTarget::memory_done(std::uint32_t index) {
+    Slot& slot = m_slots[index];
+    if (slot.aborted) {
+        answer(index);
+        return;
+    }
+    slot.where = Where::kOnLink;
+    m_link->push(Direction::kToHost,
+                 {index, slot.outcome.data ? Channel::kDrs : Channel::kNdr, false}, now());
+    arm_link();
+}
+
+void MemTarget::arm_link() {
+    const Time next = m_link->next_event();
+    if (next >= m_link_armed || next == Time::never()) return;
+    m_link_armed = next;
+    m_events.schedule(std::max(next, now()), {Step::kLink, 0});
+}
+
+void MemTarget::arrived(Direction direction, const FlitMessage& message, Time at) {
+    m_link->consumed(direction, message.channel, at);
+    Slot& slot = m_slots[message.id];
+    slot.where = Where::kTimed;
+    if (direction == Direction::kToHost) {
+        m_events.schedule(at + m_config.processing, {Step::kAnswer, message.id});
+        return;
+    }
+    Time done = at + m_config.processing;
+    if (slot.outcome.access) {
+        done = m_memory.access_line(done, slot.outcome.line, slot.outcome.write);
+    }
+    m_events.schedule(done, {Step::kMemory, message.id});
+}
+
+void MemTarget::arrived(Direction, const Tlp&, Time) {
+    throw InvariantError("CXL.mem front end: a TLP on its link");
+}
+
+void MemTarget::answer(std::uint32_t index) {
+    Slot& slot = m_slots[index];
+    if (slot.aborted) {
+        slot.payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        MemExtension* extension = nullptr;
+        slot.payload->get_extension(extension);
+        if (extension != nullptr) extension->poison = true;
+    }
+    slot.where = Where::kAnswered;
+    fill_dev_load(*slot.payload, m_used);
+    Initiator& to = m_initiators[slot.initiator];
+    to.answers.push_back(index);
+    next_answer(slot.initiator);
+}
+
+void MemTarget::next_answer(std::uint32_t id) {
+    Initiator& to = m_initiators[id];
+    while (to.answering == kNone && to.head != to.answers.size()) {
+        to.answering = to.answers[to.head++];
+        if (to.head == to.answers.size()) {
+            to.answers.clear();
+            to.head = 0;
+        }
+        tlm::tlm_phase phase = tlm::BEGIN_RESP;
+        sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+        const tlm::tlm_sync_enum status = socket[static_cast<int>(id)]->nb_transport_bw(
+            *m_slots[to.answering].payload, phase, delay);
+        const bool ended =
+            status == tlm::TLM_COMPLETED || (status == tlm::TLM_UPDATED && phase == tlm::END_RESP);
+        if (!ended) return;
+        if (delay != sc_core::SC_ZERO_TIME) {
+            m_events.schedule(now() + from_sc_time(delay), {Step::kEndResponse, id});
+            return;
+        }
+        end_response(id);
+    }
+}
+
+void MemTarget::end_response(std::uint32_t id) {
+    Initiator& from = m_initiators[id];
+    const std::uint32_t index = from.answering;
+    from.answering = kNone;
+    m_slots[index].payload->release();
+    m_slots[index].payload = nullptr;
+    m_slots[index].where = Where::kFree;
+    m_free_slots.push_back(index);
+    --m_used;
+    ++m_answers;
+    accept_waiting();
+    next_answer(id);
+}
+
+void MemTarget::accept_waiting() {
+    for (std::size_t n = 0; n < m_initiators.size() && !m_free_slots.empty(); ++n) {
+        m_turn = (m_turn + 1) % m_initiators.size();
+        begin(static_cast<std::uint32_t>(m_turn));
+    }
+}
+
+// --- HDM-DB and resets ------------------------------------------------------------------------
+
+bool MemTarget::claim(Dpa line, bool write) {
+    const auto opcode = m_core.directory().needed(line, write);
+    if (!opcode) return true;
+    const auto snoop = m_core.directory().start(line, *opcode);
+    if (!snoop) return false;
+    m_snoops[snoop->tag] = *snoop;
+    m_events.schedule(now() + m_config.processing + m_config.link.propagation,
+                      {Step::kSnoop, snoop->tag});
+    return true;
+}
+
+bool MemTarget::conflict(std::uint16_t tag) {
+    if (!m_core.directory().conflict(tag)) return false;
+    m_events.schedule(now() + (m_config.processing + m_config.link.propagation) * 2,
+                      {Step::kAck, tag});
+    retry_blocked();
+    return true;
+}
+
+bool MemTarget::respond(std::uint16_t tag, Opcode response) {
+    if (!m_core.directory().respond(tag, response)) return false;
+    retry_blocked();
+    return true;
+}
+
+void MemTarget::retry_blocked() {
+    std::vector<std::uint32_t> again;
+    again.swap(m_blocked);
+    for (const std::uint32_t slot : again) start(slot);
+}
+
+void MemTarget::reset() {
+    m_core.reset();
+    m_link = std::make_unique<LineLink>(m_config.link, client());
+    m_link_armed = Time::never();
+    m_blocked.clear();
+    for (std::uint32_t i = 0; i < m_slots.size(); ++i) {
+        Slot& slot = m_slots[i];
+        if (slot.where == Where::kFree || slot.where == Where::kAnswered || slot.aborted) continue;
+        slot.aborted = true;
+        // Where no event will go on with the request, this one does.
+        if (slot.where != Where::kTimed) m_events.schedule(now(), {Step::kAnswer, i});
+        slot.where = Where::kTimed;
+    }
+}
+
+}  // namespace kvplane::cxl

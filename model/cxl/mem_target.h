@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The CXL.mem front end: a TLM-2.0 target of the base protocol, loosely timed (b_transport) and
+/// approximately timed (four phases) on one functional core. Any number of initiators may bind.
+///
+/// Addresses are host physical. An access lies inside one 64 B line; MemExtension says what the
+/// host means by it, and a plain TLM initiator does without. The time of an answer includes both
+/// flights. An initiator of b_transport may run ahead of time; it is never made to wait here, so
+/// that a request behind a snoop of its line is answered TLM_GENERIC_ERROR_RESPONSE: hosts of
+/// HDM-DB use four phases.
+#pragma once
+
+#include <tlm_utils/multi_passthrough_target_socket.h>
+
+#include <cstdint>
+#include <memory>
+#include <systemc>
+#include <tlm>
+#include <vector>
+
+#include "model/common/event_heap.h"
+#include "model/cxl/burst_path.h"
+#include "model/cxl/dev_load.h"
+#include "model/cxl/line_link.h"
+#include "model/cxl/mem_core.h"
+
+namespace kvplane::cxl {
+
+/// How the link is modelled for four-phase initiators; b_transport is always in closed form.
+enum class LinkFidelity : std::uint8_t { kBurst, kLine };
+
+struct MemTargetConfig {
+    LinkConfig link;
+    HdmConfig hdm;
+    DevLoadConfig dev_load;
+    std::uint32_t depth = 64;             ///< requests in the card, each with its response buffer
+    Time processing = Time::from_ns(15);  ///< protocol layers, each way (ASIC)
+    LinkFidelity fidelity = LinkFidelity::kBurst;
+};
+
+/// The host's side of HDM-DB. Its calls to MemTarget::respond() and conflict() may come at once.
+class SnoopedHostIf {
+public:
+    virtual ~SnoopedHostIf() = default;
+    /// A BISnp has arrived.
+    virtual void snooped(const Snoop& snoop) = 0;
+    /// The BIConflictAck for a tag has arrived.
+    virtual void conflict_acknowledged(std::uint16_t tag) = 0;
+};
+
+class MemTarget final : public sc_core::sc_module, private LinkClient {
+public:
+    MemTarget(sc_core::sc_module_name name, const MemTargetConfig& config, LineMemoryIf& memory);
+
+    tlm_utils::multi_passthrough_target_socket<MemTarget> socket{"socket"};
+
+    /// Why there is no direct memory interface.
+    static constexpr const char* kNoDmi =
+        "no DMI: every access takes its time and may meet poison, so none may bypass the model";
+
+    [[nodiscard]] MemCore& core() { return m_core; }
+    [[nodiscard]] const MemCore& core() const { return m_core; }
+
+    /// Optional; set before the simulation starts.
+    void connect(SnoopedHostIf& host) { m_host = &host; }
+    /// The card wants a line of an HDM-DB region for itself: sends the snoop that this needs.
+    /// False where one is needed and cannot start yet.
+    [[nodiscard]] bool claim(Dpa line, bool write);
+    /// BIRsp and BIConflict of the host. False for one that answers nothing.
+    [[nodiscard]] bool respond(std::uint16_t tag, Opcode response);
+    [[nodiscard]] bool conflict(std::uint16_t tag);
+
+    /// A reset of the card with requests under way: each of them is answered once, with
+    /// TLM_GENERIC_ERROR_RESPONSE (and poison). Decoders and directory are as after power-on.
+    void reset();
+
+    /// Requests accepted and not yet answered.
+    [[nodiscard]] std::uint32_t in_flight() const { return m_used; }
+    [[nodiscard]] DevLoad dev_load() const { return m_meter.level(); }
+    [[nodiscard]] std::uint64_t answers() const { return m_answers; }
+    void set_faults(const WireFaults& faults) { m_link->set_faults(faults); }
+
+private:
+    enum class Step : std::uint8_t { kBegin, kAnswer, kMemory, kEndResponse, kLink, kSnoop, kAck };
+    struct Event {
+        Step step = Step::kLink;
+        std::uint32_t subject = 0;  ///< slot, initiator or tag
+    };
+    /// Where a request is.
+    enum class Where : std::uint8_t {
+        kFree,
+        kBlocked,   ///< behind a snoop
+        kOnLink,    ///< its message waits or travels
+        kTimed,     ///< an event will go on with it
+        kAnswered,  ///< its answer waits for the response channel or is on it
+    };
+    struct Slot {
+        tlm::tlm_generic_payload* payload = nullptr;
+        std::uint32_t initiator = 0;
+        MemOutcome outcome;
+        Where where = Where::kFree;
+        bool aborted = false;  ///< by a reset
+    };
+    /// One binding of the socket, and its part of the base protocol.
+    struct Initiator {
+        tlm::tlm_generic_payload* waiting = nullptr;  ///< BEGIN_REQ without END_REQ
+        bool due = false;                             ///< and its time has come
+        std::vector<std::uint32_t> answers;           ///< slots that wait for the response channel
+        std::size_t head = 0;
+        std::uint32_t answering = kNone;  ///< slot between BEGIN_RESP and END_RESP
+    };
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+
+    void b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+    tlm::tlm_sync_enum nb_transport_fw(int id, tlm::tlm_generic_payload& payload,
+                                       tlm::tlm_phase& phase, sc_core::sc_time& delay);
+    unsigned int transport_dbg(int id, tlm::tlm_generic_payload& payload);
+    bool get_direct_mem_ptr(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
+
+    void run();
+    void handle(const Event& event);
+    [[nodiscard]] LinkClient& client() { return *this; }
+    [[nodiscard]] tlm::tlm_sync_enum begin_request(std::uint32_t id,
+                                                   tlm::tlm_generic_payload& payload,
+                                                   tlm::tlm_phase& phase, Time delay);
+    [[nodiscard]] Initiator& initiator(std::uint32_t id);
+    void begin(std::uint32_t id);
+    void accept(std::uint32_t id);
+    void start(std::uint32_t slot);
+    void memory_done(std::uint32_t slot);
+    void answer(std::uint32_t slot);
+    void next_answer(std::uint32_t id);
+    void end_response(std::uint32_t id);
+    void accept_waiting();
+    void retry_blocked();
+    void fill_dev_load(tlm::tlm_generic_payload& payload, std::uint64_t occupied);
+    [[nodiscard]] std::uint64_t ahead(Time at);
+    void arm_link();
+
+    void arrived(Direction direction, const FlitMessage& message, Time at) override;
+    void arrived(Direction direction, const Tlp& tlp, Time at) override;
+
+    MemTargetConfig m_config;
+    LineMemoryIf& m_memory;
+    MemCore m_core;
+    BurstPath m_path;
+    std::unique_ptr<LineLink> m_link;  ///< renewed by a reset
+    DevLoadMeter m_meter;
+    EventHeap<Event> m_events;
+    SnoopedHostIf* m_host = nullptr;
+    std::vector<Initiator> m_initiators;
+    std::vector<Slot> m_slots;
+    std::vector<std::uint32_t> m_free_slots;
+    std::vector<std::uint32_t> m_blocked;  ///< slots behind a snoop, in order
+    std::vector<Snoop> m_snoops;           ///< by tag, on their way to the host
+    std::uint32_t m_used = 0;
+    std::size_t m_turn = 0;  ///< initiator that is let in next
+    std::uint64_t m_answers = 0;
+    Time m_link_armed = Time::never();
+    std::vector<Time> m_ahead;  ///< ends of accesses that b_transport has answered: a ring
+    std::uint64_t m_ahead_head = 0;
+    std::uint64_t m_ahead_tail = 0;
+};
+
+}  // namespace kvplane::cxl
