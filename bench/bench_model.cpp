@@ -142,8 +142,8 @@ public:
         write_register(management::queue_register(0, management::QueueRegister::kCompletionHead),
                        completions % kEntries);
     }
-    void write_window(std::uint16_t, std::uint32_t, Bytes,
-                      std::span<const std::uint8_t>) override {}
+    void write_window(std::uint16_t, std::uint32_t, Bytes, std::span<const std::uint8_t>) override {
+    }
     void read_window(std::uint16_t, std::uint32_t, Bytes, std::span<std::uint8_t>) override {}
 
 private:
@@ -156,7 +156,8 @@ private:
         write_register(management::kWindowRegisters, 4096);
         write_register(management::queue_register(0, kSubmissionBase), 0);
         write_register(management::queue_register(0, kCompletionBase), kCompletions);
-        write_register(management::queue_register(0, management::QueueRegister::kEntries), std::uint64_t{BenchHost::kEntries});
+        write_register(management::queue_register(0, management::QueueRegister::kEntries),
+                       std::uint64_t{BenchHost::kEntries});
         write_register(management::queue_register(0, kEnable), 1);
     }
 
@@ -178,8 +179,8 @@ void BM_CardPromotions(benchmark::State& state) {
     sc_core::sc_start(1, sc_core::SC_NS);
     std::vector<engine::GatherEntry> run;
     for (std::uint32_t i = 0; i < blocks; ++i) {
-        run.push_back(engine::make_gather_entry({i, i * 0x9E3779B97F4A7C15U}, i,
-                                                engine::granules(kBlock)));
+        run.push_back(
+            engine::make_gather_entry({i, i * 0x9E3779B97F4A7C15U}, i, engine::granules(kBlock)));
     }
     host.submit(engine::Opcode::kDemote, run);
     sc_core::sc_start();

@@ -61,8 +61,8 @@ bool Host::write_register(std::uint64_t offset, std::uint64_t value) {
 Intent Host::intent(engine::Opcode opcode, const block::BlockKey& key, std::uint32_t slot) const {
     const bool demotion = opcode == engine::Opcode::kDemote;
     return {.opcode = static_cast<std::uint8_t>(opcode),
-            .transfer_class = static_cast<std::uint8_t>(
-                demotion ? engine::TransferClass::kDemotion : engine::TransferClass::kDemand),
+            .transfer_class = static_cast<std::uint8_t>(demotion ? engine::TransferClass::kDemotion
+                                                                 : engine::TransferClass::kDemand),
             .key_low = key.low,
             .key_high = key.high,
             .target = engine::make_target(kWindow, slot),
@@ -70,12 +70,13 @@ Intent Host::intent(engine::Opcode opcode, const block::BlockKey& key, std::uint
 }
 
 Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys,
-                 std::uint32_t first_slot) {
+                 std::uint32_t first_slot, std::uint32_t longer_last_block) {
     std::vector<GatherEntry> list;
     for (const block::BlockKey& key : keys) {
         list.push_back(engine::make_gather_entry(
             key, first_slot + static_cast<std::uint32_t>(list.size()), engine::granules(m_block)));
     }
+    list.back().length_4k[0] += static_cast<std::uint8_t>(longer_last_block);
     m_memory.write(m_next_list, as_bytes(list.data(), list.size()));
     Intent made = intent(opcode, {});
     made.flags = engine::kGatherList;
@@ -91,8 +92,8 @@ std::uint32_t Host::submit(Intent made, std::uint32_t queue, bool sign) {
     if (sign) made.crc = engine::intent_crc(made);
     m_memory.write(kSubmissions + queue * kRing + ring.tail * sizeof(Intent), as_bytes(&made, 1));
     ring.tail = (ring.tail + 1) % m_entries;
-    EXPECT_TRUE(write_register(
-        management::queue_register(queue, QueueRegister::kSubmissionTail), ring.tail));
+    EXPECT_TRUE(write_register(management::queue_register(queue, QueueRegister::kSubmissionTail),
+                               ring.tail));
     return made.id;
 }
 
@@ -135,12 +136,13 @@ void Host::read_completions(std::uint32_t queue) {
                       as_bytes(&entry, 1));
         if (((entry.phase_and_flags & engine::kPhase) != 0) != ring.phase) break;
         EXPECT_EQ(entry.queue, queue);
-        done.push_back({entry.id, static_cast<engine::Status>(entry.status), entry.argument, now()});
+        done.push_back(
+            {entry.id, static_cast<engine::Status>(entry.status), entry.argument, now()});
         ring.head = (ring.head + 1) % m_entries;
         if (ring.head == 0) ring.phase = !ring.phase;
     }
-    EXPECT_TRUE(write_register(
-        management::queue_register(queue, QueueRegister::kCompletionHead), ring.head));
+    EXPECT_TRUE(write_register(management::queue_register(queue, QueueRegister::kCompletionHead),
+                               ring.head));
 }
 
 void Host::write_window(std::uint16_t window, std::uint32_t slot, Bytes size,

@@ -48,17 +48,16 @@ TEST_P(ZeroLoadTest, TotalIsTheOracles) {
 }
 
 using enum engine::Fence;
-INSTANTIATE_TEST_SUITE_P(
-    HostRing, ZeroLoadTest,
-    testing::Values(Row{"x8Flag", 8, kInBandFlag, 256, 195.64},
-                    Row{"x16Flag", 16, kInBandFlag, 256, 98.95},
-                    Row{"x8Read", 8, kReadFlush, 256, 196.38},
-                    Row{"x16Read", 16, kReadFlush, 256, 99.69},
-                    Row{"x8ReadMps128", 8, kReadFlush, 128, 212.96},
-                    Row{"x8ReadMps512", 8, kReadFlush, 512, 188.09},
-                    Row{"x16ReadMps128", 16, kReadFlush, 128, 107.98},
-                    Row{"x16ReadMps512", 16, kReadFlush, 512, 95.55}),
-    [](const auto& instance) { return instance.param.name; });
+INSTANTIATE_TEST_SUITE_P(HostRing, ZeroLoadTest,
+                         testing::Values(Row{"x8Flag", 8, kInBandFlag, 256, 195.64},
+                                         Row{"x16Flag", 16, kInBandFlag, 256, 98.95},
+                                         Row{"x8Read", 8, kReadFlush, 256, 196.38},
+                                         Row{"x16Read", 16, kReadFlush, 256, 99.69},
+                                         Row{"x8ReadMps128", 8, kReadFlush, 128, 212.96},
+                                         Row{"x8ReadMps512", 8, kReadFlush, 512, 188.09},
+                                         Row{"x16ReadMps128", 16, kReadFlush, 128, 107.98},
+                                         Row{"x16ReadMps512", 16, kReadFlush, 512, 95.55}),
+                         [](const auto& instance) { return instance.param.name; });
 
 class ZeroLoadStagesTest : public test::SystemCTest {};
 
