@@ -46,6 +46,7 @@ void DataPlane::run() {
 }
 
 void DataPlane::handle(const Event& event) {
+    ++m_counters.events;
     switch (event.step) {
         case Step::kFetched:
             fetched(event.subject);

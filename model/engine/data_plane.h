@@ -30,6 +30,7 @@ struct DataPlaneConfig {
 };
 
 struct DataPlaneCounters {
+    std::uint64_t events = 0;  ///< handled: what a run costs to simulate
     std::uint64_t intents = 0;
     std::uint64_t lookups = 0;
     std::uint64_t promoted_blocks = 0;

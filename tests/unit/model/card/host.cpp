@@ -70,12 +70,13 @@ Intent Host::intent(engine::Opcode opcode, const block::BlockKey& key, std::uint
 }
 
 Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys,
-                 std::uint32_t first_slot) {
+                 std::uint32_t first_slot, std::uint32_t longer_last_block) {
     std::vector<GatherEntry> list;
     for (const block::BlockKey& key : keys) {
         list.push_back(engine::make_gather_entry(
             key, first_slot + static_cast<std::uint32_t>(list.size()), engine::granules(m_block)));
     }
+    list.back().length_4k[0] += static_cast<std::uint8_t>(longer_last_block);
     m_memory.write(m_next_list, as_bytes(list.data(), list.size()));
     Intent made = intent(opcode, {});
     made.flags = engine::kGatherList;

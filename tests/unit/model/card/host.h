@@ -42,10 +42,12 @@ public:
     /// A whole intent for one block.
     [[nodiscard]] engine::Intent intent(engine::Opcode opcode, const block::BlockKey& key,
                                         std::uint32_t slot = 0) const;
-    /// The same for a run: block i of `keys` in slot `first_slot` + i.
+    /// The same for a run: block i of `keys` in slot `first_slot` + i. The last block's entry may
+    /// name more granules than it should.
     [[nodiscard]] engine::Intent run(engine::Opcode opcode,
                                      const std::vector<block::BlockKey>& keys,
-                                     std::uint32_t first_slot = 0);
+                                     std::uint32_t first_slot = 0,
+                                     std::uint32_t longer_last_block = 0);
     /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
     std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
     /// Writes a register; false where the card refuses.

@@ -132,6 +132,25 @@ TEST(CuckooTableTest, AKeyIsErasedFromTheStash) {
     EXPECT_EQ(table.stashed(), 0U);
 }
 
+TEST(CuckooTableTest, AnErasureLetsAStashedKeyIn) {
+    // A key waits in the stash only while all four slots of its two buckets are taken.
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        CuckooTable table({.buckets_log2 = 2, .slots = 2, .stash = 8, .kick_limit = 2});
+        RandomStream random(seed, "drain");
+        std::vector<std::uint64_t> keys;
+        while (table.stashed() < 8) {
+            const std::uint64_t key = random.bits();
+            if (table.insert(key, entry_of(3)) == InsertStatus::kDone) keys.push_back(key);
+        }
+        while (keys.size() > 4) {
+            ASSERT_TRUE(table.erase(keys.front()));
+            keys.erase(keys.begin());
+        }
+        EXPECT_EQ(table.stashed(), 0U);
+        for (const std::uint64_t key : keys) EXPECT_TRUE(table.lookup(key));
+    }
+}
+
 TEST(CuckooTableTest, RefusesShapesItCannotHold) {
     EXPECT_THROW(CuckooTable({.buckets_log2 = 1}), InvariantError);
     EXPECT_THROW(CuckooTable({.buckets_log2 = 4, .slots = 1}), InvariantError);
