@@ -12,9 +12,9 @@
 namespace kvplane::gpu {
 namespace {
 
-/// Bytes that no other key would give.
+/// Bytes that another key would not give.
 void fill_pattern(const block::BlockKey& key, std::span<std::uint8_t> out) {
-    std::mt19937_64 words(key.low ^ key.high);
+    std::mt19937_64 words(key.fold());
     for (std::size_t i = 0; i < out.size(); i += sizeof(std::uint64_t)) {
         const std::uint64_t word = words();
         std::memcpy(out.data() + i, &word, std::min(sizeof(word), out.size() - i));
