@@ -46,8 +46,7 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
     t.group("completion", [&] {
         t.key("fence", c.fence,
               choice<engine::Fence>({{"in_band_flag", engine::Fence::kInBandFlag},
-                                     {"read_flush", engine::Fence::kReadFlush},
-                                     {"none", engine::Fence::kNone}}),
+                                     {"read_flush", engine::Fence::kReadFlush}}),
               {kChosen, "PCIe ordering: payload and completion part at the root complex",
                "How the payload is made visible before its completion."});
         t.key("read_flush", c.read_flush, latency,

@@ -98,6 +98,9 @@ private:
     void apply_entry(const Entry& entry, const std::string& file, const std::string& section) {
         const std::string place = place_of(file, entry.line);
         const std::string path = join_path(section, entry.key);
+        if (entry.key.find('.') != std::string::npos) {
+            fail(place, path, "a key in a file has no dots; nest it, or use --set");
+        }
         if (const Row* row = m_table.find(path)) {
             assign(*row, entry.value, place);
         } else if (const Section* below = m_table.find_section(path)) {

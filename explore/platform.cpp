@@ -60,6 +60,7 @@ Platform::Platform(const RunConfig& config, workload::Workload workload, bool ch
         config.control, m_workload, m_card->data_plane().tier().frames().capacity(), m_hbm,
         m_ledger, *m_driver, *m_engine);
     m_engine->bind(*m_control);
+    m_engine->listen(static_cast<serving::WarmUpListener&>(*this));
     if (check) m_engine->check_every_step();
 }
 
@@ -88,6 +89,12 @@ void Platform::make_driver() {
     throw InvariantError("unknown mechanism");
 }
 
+void Platform::warmed_up() {
+    m_warm_up = {m_ledger.counts(), m_moves.promoted_bytes(), m_moves.demoted_bytes()};
+    m_control->restart_counts();
+    m_moves.restart();
+}
+
 void Platform::run() {
     sc_core::sc_start();
     if (m_engine->unfinished() != 0) {
@@ -100,10 +107,10 @@ void Platform::run() {
 
 void Platform::check_conservation() const {
     const block::LedgerCounts& counts = m_ledger.counts();
-    const Bytes promoted = m_hbm.block() * counts.promotions;
-    const Bytes demoted = m_hbm.block() * counts.demotions;
-    if (promoted != m_hbm.written() || promoted != m_moves.promoted_bytes() ||
-        demoted != m_hbm.read() || demoted != m_moves.demoted_bytes()) {
+    const Bytes promoted = m_hbm.block() * (m_warm_up.counts.promotions + counts.promotions);
+    const Bytes demoted = m_hbm.block() * (m_warm_up.counts.demotions + counts.demotions);
+    if (promoted != m_hbm.written() || promoted != m_warm_up.promoted + m_moves.promoted_bytes() ||
+        demoted != m_hbm.read() || demoted != m_warm_up.demoted + m_moves.demoted_bytes()) {
         throw InvariantError(fmt::format(
             "bytes are lost: promoted {} B, written to HBM {}, measured {}; demoted {}, read from "
             "HBM {}, measured {}",

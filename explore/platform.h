@@ -21,11 +21,11 @@ namespace kvplane::explore {
 /// The requests that `config` names. Throws UserError for what is wrong in a trace.
 [[nodiscard]] workload::Workload load_workload(const RunConfig& config);
 
-class Platform {
+class Platform final : private serving::WarmUpListener {
 public:
     /// `check`: walk every read set, and stop at the first breach of write-once.
     Platform(const RunConfig& config, workload::Workload workload, bool check);
-    ~Platform();
+    ~Platform() override;
     Platform(const Platform&) = delete;
     Platform& operator=(const Platform&) = delete;
 
@@ -44,6 +44,7 @@ public:
     [[nodiscard]] const index::ResidentIndex& index() const { return *m_index; }
 
 private:
+    void warmed_up() override;
     void make_driver();
     void check_conservation() const;
 
@@ -53,6 +54,12 @@ private:
     gpu::HbmPool m_hbm;
     gpu::StepTime m_step_time;
     driver::MoveMetrics m_moves;
+    /// What the warm-up moved, of which the result says nothing.
+    struct WarmUp {
+        block::LedgerCounts counts;
+        Bytes promoted;
+        Bytes demoted;
+    } m_warm_up;
     std::unique_ptr<index::ResidentIndex> m_index;
     std::unique_ptr<card::Type3Card> m_card;
     std::unique_ptr<driver::Driver> m_driver;

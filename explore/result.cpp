@@ -119,25 +119,34 @@ ordered_json load_section(const Platform& platform) {
                                         static_cast<double>(platform.workload().requests.size()))}};
 }
 
+/// null: too few samples to tell.
+ordered_json stable_json(const Platform& platform) {
+    const std::optional<bool> stable =
+        serving::stable(platform.engine().metrics(), platform.engine().queue_samples());
+    return stable ? ordered_json(*stable) : ordered_json(nullptr);
+}
+
 ordered_json serving_section(const Platform& platform) {
     const serving::ServingMetrics& metrics = platform.engine().metrics();
     const gpu::HbmPool& hbm = platform.hbm();
     const auto tokens = static_cast<double>(metrics.output_tokens);
     const auto requests = static_cast<double>(metrics.requests);
+    const double measured_s = (metrics.finished - metrics.measured_from).s();
     const double gib = 1024.0 * 1024.0 * 1024.0;
     const double moved = static_cast<double>(platform.moves().promoted_bytes().count) +
                          static_cast<double>(platform.moves().demoted_bytes().count);
     return {{"requests", metrics.requests},
             {"infeasible", metrics.infeasible},
-            {"stable", serving::stable(metrics, platform.engine().queue_samples())},
+            {"stable", stable_json(platform)},
             {"offered_compute",
-             ratio(metrics.compute.s(), (metrics.last_arrival - metrics.first_arrival).s())},
-            {"busy", ratio(metrics.busy.s(), (metrics.finished - metrics.first_arrival).s())},
+             ratio(metrics.compute.s(), (metrics.last_arrival - metrics.measured_from).s())},
+            {"busy", ratio(metrics.busy.s(), measured_s)},
             {"ttft_ms", latency_ms(metrics.ttft)},
             {"itl_ms", latency_ms(metrics.itl)},
-            {"throughput_tok_s", ratio(tokens, (metrics.finished - metrics.first_arrival).s())},
+            {"throughput_tok_s", ratio(tokens, measured_s)},
             {"request_stall_us_per_token", ratio(metrics.request_stall.us(), tokens)},
             {"engine_stall_us_per_token", ratio(metrics.engine_stall.us(), tokens)},
+            {"frame_wait_us_per_token", ratio(metrics.frame_wait.us(), tokens)},
             {"prefetch_accuracy", nullptr},
             {"preemptions", metrics.preemptions},
             {"steps", metrics.steps},
@@ -146,6 +155,7 @@ ordered_json serving_section(const Platform& platform) {
               {"idle", ratio(hbm.idle_byte_s() / gib, requests)},
               {"prefetched", ratio(hbm.prefetched_byte_s() / gib, requests)}}},
             {"tier_bytes_per_token", ratio(moved, tokens)},
+            {"measured_s", measured_s},
             {"simulated_s", (metrics.finished - metrics.first_arrival).s()}};
 }
 
@@ -153,8 +163,9 @@ ordered_json objective_section(const Platform& platform) {
     const serving::ServingMetrics& metrics = platform.engine().metrics();
     const gpu::HbmPool& hbm = platform.hbm();
     const driver::MoveMetrics& moves = platform.moves();
-    const bool comparable = platform.ledger().counts().violations == 0 &&
-                            serving::stable(metrics, platform.engine().queue_samples());
+    const bool comparable =
+        platform.ledger().counts().violations == 0 &&
+        serving::stable(metrics, platform.engine().queue_samples()).value_or(false);
     return {{"hbm_byte_s", hbm.active_byte_s() + hbm.idle_byte_s() + hbm.prefetched_byte_s()},
             {"tier_bytes", moves.promoted_bytes().count + moves.demoted_bytes().count},
             {"stall_s", (metrics.request_stall + metrics.engine_stall).s()},
@@ -211,10 +222,13 @@ void print_summary(std::ostream& out, const ordered_json& result) {
     const auto count = [&](const char* pointer) {
         return result.at(ordered_json::json_pointer(pointer)).get<std::uint64_t>();
     };
-    const bool is_stable = result["serving"]["stable"].get<bool>();
+    const ordered_json& is_stable = result["serving"]["stable"];
     out << fmt::format("{} requests served in {:.1f} s simulated, {}\n", count("/serving/requests"),
                        number("/serving/simulated_s"),
-                       is_stable ? "stable" : "UNSTABLE: offered more than the node can serve");
+                       is_stable.is_null() ? "too short to say whether stable"
+                       : is_stable.get<bool>()
+                           ? "stable"
+                           : "UNSTABLE: offered more than the node can serve");
     if (count("/serving/infeasible") != 0) {
         out << fmt::format("{} requests are infeasible: larger than the HBM budget alone\n",
                            count("/serving/infeasible"));

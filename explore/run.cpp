@@ -66,6 +66,13 @@ std::string make_out(const RunOptions& options, const LoadedConfig& config) {
     return out;
 }
 
+void require_something_to_measure(const LoadedConfig& config, const workload::Workload& workload) {
+    const Time last = workload.requests.back().arrival;
+    config.settings.require(
+        config.run.workload.warm_up <= last, {"workload.warm_up"},
+        fmt::format("ends after the last request's arrival at {}", to_string(last)));
+}
+
 void report_infeasible(const Platform& platform) {
     const auto& infeasible = platform.engine().infeasible();
     if (infeasible.empty()) return;
@@ -85,6 +92,7 @@ int run(const RunOptions& options) {
     const LoadedConfig config = load(options.config, options.sets);
     workload::Workload workload = load_workload(config.run);
     const std::string out = make_out(options, config);
+    require_something_to_measure(config, workload);
     Platform platform(config.run, std::move(workload), options.check);
     TerminalProgress progress;
     if (isatty(STDERR_FILENO) != 0) platform.engine().listen(progress);

@@ -63,8 +63,9 @@ void validate_block(const RunConfig& c, const Settings& s) {
                "block.bytes_per_value"},
               fmt::format("{} is outside {} to {}", shape, to_string(block::kSmallestBlock),
                           to_string(block::kLargestBlock)));
-    s.require(c.block.layers <= c.node.layers, {"block.layers", "host.node.layers"},
-              fmt::format("a block of {} layers is more than the {} of host.node.layers",
+    s.require(c.block.layers == c.node.layers, {"block.layers", "host.node.layers"},
+              fmt::format("a block of {} layers does not hold the {} of host.node.layers; blocks "
+                          "of a part of the layers are not built yet",
                           c.block.layers, c.node.layers));
     const Bytes frame = engine::kGranule * engine::granules(size);
     s.require(c.card.tier_capacity >= frame, {"card.tier.capacity", "block.tokens"},

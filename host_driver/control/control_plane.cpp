@@ -46,6 +46,13 @@ void ControlPlane::account() {
         {.active = used - std::min(used, idle + waiting), .idle = idle, .prefetched = waiting});
 }
 
+void ControlPlane::restart_counts() {
+    account();
+    m_hbm.restart_account();
+    m_ledger.restart_counts();
+    m_counts = {};
+}
+
 void ControlPlane::close() {
     account();
     m_closed = true;
@@ -171,6 +178,7 @@ void ControlPlane::take_frames(Holding& holding) {
     for (std::uint32_t i = holding.reused - holding.loads; i < holding.reused; ++i) expect(i);
     for (std::uint32_t i = holding.named; i < holding.named_end; ++i) expect(i);
     holding.waits_for_frames = false;
+    holding.frames_ready = now();
     m_waiting_frames += holding.wanted;
 }
 

@@ -31,6 +31,7 @@ struct Holding {
     std::uint64_t anonymous = 0;  ///< frames without identity
     std::uint64_t wanted = 0;     ///< frames that it waits for, all of them
     Time decided{};               ///< when it was admitted
+    Time frames_ready{};          ///< when it had its frames
     bool waits_for_frames = false;
 
     [[nodiscard]] bool ready() const { return !waits_for_frames && missing == 0; }
@@ -95,6 +96,8 @@ public:
     void end_of_step();
     /// Counts the reads of a step: the union of the decode set's chains, and `anonymous` blocks.
     void count_reads(std::uint64_t anonymous);
+    /// Counts, and accounts for byte-time, from now on: the warm-up is over.
+    void restart_counts();
     /// Ends the account of byte-time.
     void close();
 
@@ -151,7 +154,7 @@ private:
     StoreRule m_store;
     std::vector<std::uint32_t> m_slot;     ///< by block
     std::vector<std::uint32_t> m_loading;  ///< by block: the run that loads it
-    std::vector<std::uint16_t> m_active;   ///< by block: sequences of the decode set that read it
+    std::vector<std::uint32_t> m_active;   ///< by block: sequences of the decode set that read it
     std::uint64_t m_active_blocks = 0;
     std::vector<Run> m_runs;
     std::vector<std::uint32_t> m_free_runs;

@@ -19,6 +19,9 @@ public:
     /// One load of a request: its first and its last block, from the decision.
     void load(Time first_block, Time last_block, Bytes bytes);
 
+    /// Forgets all moves so far.
+    void restart() { *this = {}; }
+
     [[nodiscard]] const Histogram& promotion() const { return m_promotion; }
     [[nodiscard]] const Histogram& demotion() const { return m_demotion; }
     [[nodiscard]] const Histogram& first_block() const { return m_first_block; }

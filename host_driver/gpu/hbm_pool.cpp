@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "model/common/errors.h"
 
@@ -14,9 +13,10 @@ namespace {
 
 /// Bytes that another key would not give.
 void fill_pattern(const block::BlockKey& key, std::span<std::uint8_t> out) {
-    std::mt19937_64 words(key.fold());
+    std::uint64_t state = key.fold();
     for (std::size_t i = 0; i < out.size(); i += sizeof(std::uint64_t)) {
-        const std::uint64_t word = words();
+        state += 0x9E3779B97F4A7C15U;
+        const std::uint64_t word = (state ^ state >> 29) * 0xBF58476D1CE4E5B9U;
         std::memcpy(out.data() + i, &word, std::min(sizeof(word), out.size() - i));
     }
 }

@@ -48,6 +48,8 @@ public:
 
     /// `use` has held since the last call and until `now`.
     void account(Time now, const FrameUse& use);
+    /// Forgets byte-time up to the last call of account().
+    void restart_account() { m_active = m_idle = m_prefetched = 0; }
     /// Byte-time so far, in byte-seconds.
     [[nodiscard]] double active_byte_s() const { return byte_seconds(m_active); }
     [[nodiscard]] double idle_byte_s() const { return byte_seconds(m_idle); }

@@ -56,16 +56,31 @@ void Engine::start_of_simulation() {
     m_metrics.first_arrival = m_workload.requests.front().arrival;
     m_metrics.last_arrival = m_workload.requests.back().arrival;
     m_metrics.finished = m_metrics.first_arrival;
+    m_metrics.measured_from = m_metrics.first_arrival;
+    if (m_warm_up > m_metrics.first_arrival) m_events.schedule(m_warm_up, Event::kWarmUp);
     m_events.schedule(m_metrics.first_arrival, Event::kArrival);
 }
 
 void Engine::run() {
     Event event{};
     while (m_events.pop_due(event)) {
+        if (event == Event::kWarmUp) begin_measuring();
         if (event == Event::kStepEnd) end_step();
         take_arrivals();
         if (!m_computing) begin_step();
     }
+}
+
+void Engine::begin_measuring() {
+    m_metrics.measured_from = now();
+    m_metrics.steps = 0;
+    m_metrics.preemptions = 0;
+    m_metrics.busy = {};
+    m_metrics.compute = {};
+    m_metrics.engine_stall = {};
+    if (m_stalled_since != Time::never()) m_stalled_since = now();
+    m_samples.clear();
+    if (m_warm_up_listener != nullptr) m_warm_up_listener->warmed_up();
 }
 
 void Engine::holdings_changed() {
@@ -120,7 +135,8 @@ void Engine::join_ready() {
         m_control->activate(sequence.holding);
         sequence.context = sequence.holding.reused * m_workload.tokens_per_block;
         if (measured(sequence.request)) {
-            m_metrics.request_stall += now() - sequence.holding.decided;
+            m_metrics.request_stall += now() - sequence.holding.frames_ready;
+            m_metrics.frame_wait += sequence.holding.frames_ready - sequence.holding.decided;
         }
         m_running.push_back(id);
     }
@@ -259,11 +275,12 @@ void Engine::start_compute() {
 }
 
 void Engine::note_stall() {
-    if (!m_loading.empty()) {
-        m_stalled_since = std::min(m_stalled_since, now());
-    } else {
-        m_stalled_since = Time::never();
+    // Waiting for frames is not waiting for data.
+    bool loads = false;
+    for (const std::uint32_t id : m_loading) {
+        loads = loads || !m_sequences[id].holding.waits_for_frames;
     }
+    m_stalled_since = loads ? std::min(m_stalled_since, now()) : Time::never();
 }
 
 void Engine::end_step() {

@@ -22,6 +22,13 @@ public:
     virtual void progress(std::uint64_t finished, std::uint64_t total, Time simulated) = 0;
 };
 
+/// Hears that the warm-up is over: what is counted from here on is the result.
+class WarmUpListener {
+public:
+    virtual ~WarmUpListener() = default;
+    virtual void warmed_up() = 0;
+};
+
 class Engine final : public sc_core::sc_module, public control::ReadyListener {
 public:
     /// Serves the requests of `workload` on `frames` frames. Requests that arrive before `warm_up`
@@ -33,6 +40,7 @@ public:
     /// To be set before the simulation starts.
     void bind(control::ControlPlane& control) { m_control = &control; }
     void listen(ProgressListener& listener) { m_progress = &listener; }
+    void listen(WarmUpListener& listener) { m_warm_up_listener = &listener; }
     /// Walk every read set of every step.
     void check_every_step() { m_check = true; }
 
@@ -46,7 +54,7 @@ public:
     [[nodiscard]] std::uint64_t unfinished() const { return m_unfinished; }
 
 private:
-    enum class Event : std::uint8_t { kArrival, kStepEnd };
+    enum class Event : std::uint8_t { kWarmUp, kArrival, kStepEnd };
     /// What is known of a request before and after its stays in the engine.
     struct Progress {
         std::uint32_t generated = 0;
@@ -64,6 +72,7 @@ private:
 
     void start_of_simulation() override;
     void run();
+    void begin_measuring();
     void take_arrivals();
     void begin_step();
     void join_ready();
@@ -93,6 +102,7 @@ private:
     block::Ledger& m_ledger;
     control::ControlPlane* m_control = nullptr;
     ProgressListener* m_progress = nullptr;
+    WarmUpListener* m_warm_up_listener = nullptr;
     bool m_check = false;
 
     std::vector<Sequence> m_sequences;  ///< pool, never reallocated

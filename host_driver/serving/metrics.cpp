@@ -1,72 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_driver/serving/metrics.h"
 
+#include <array>
 #include <cmath>
+#include <span>
 
 namespace kvplane::serving {
 namespace {
 
-/// One-sided 95 % point of the normal distribution; samples are in the hundreds.
-constexpr double kNormal95 = 1.645;
-constexpr double kMostCorrelated = 0.999;
-/// Fewer samples say nothing about a slope.
+constexpr std::size_t kWindows = 10;
+/// One-sided 95 % point of Student's t with kWindows - 2 degrees of freedom.
+constexpr double kStudent95 = 1.860;
+/// Fewer samples in half of the arrivals say nothing about a slope.
 constexpr std::size_t kFewestSamples = 30;
 
-struct Line {
-    double mean = 0;
-    double slope = 0;        ///< per second
-    double slope_error = 0;  ///< standard error
-    double length_s = 0;
+struct Window {
+    double sum = 0;
+    double samples = 0;
 };
 
-Line fit(const QueueSample* samples, std::size_t n) {
-    double mean_t = 0;
-    double mean_q = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        mean_t += samples[i].at.s();
-        mean_q += samples[i].waiting;
+/// Means of the queue over equal windows of time; false where one of them is empty.
+bool window_means(std::span<const QueueSample> samples, std::array<double, kWindows>& means) {
+    const Time begin = samples.front().at;
+    const std::int64_t length = (samples.back().at - begin).ps + 1;
+    std::array<Window, kWindows> windows{};
+    for (const QueueSample& sample : samples) {
+        const auto index = static_cast<std::size_t>(static_cast<Int128>((sample.at - begin).ps) *
+                                                    kWindows / length);
+        windows[index].sum += sample.waiting;
+        windows[index].samples += 1;
     }
-    mean_t /= static_cast<double>(n);
-    mean_q /= static_cast<double>(n);
+    for (std::size_t i = 0; i < kWindows; ++i) {
+        if (windows[i].samples == 0) return false;
+        means[i] = windows[i].sum / windows[i].samples;
+    }
+    return true;
+}
+
+/// Whether the line through `values` rises with 95 % confidence, and by more than half of their
+/// mean from end to end.
+bool rises(const std::array<double, kWindows>& values) {
+    constexpr double kMiddle = (kWindows - 1) / 2.0;
+    double mean = 0;
+    for (const double value : values) mean += value / kWindows;
     double tt = 0;
     double tq = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const double t = samples[i].at.s() - mean_t;
-        const double q = samples[i].waiting - mean_q;
+    for (std::size_t i = 0; i < kWindows; ++i) {
+        const double t = static_cast<double>(i) - kMiddle;
         tt += t * t;
-        tq += t * q;
+        tq += t * (values[i] - mean);
     }
-    Line line{.mean = mean_q, .length_s = (samples[n - 1].at - samples[0].at).s()};
-    if (tt == 0) return line;
-    line.slope = tq / tt;
+    const double slope = tq / tt;
     double residuals = 0;
-    double lagged = 0;
-    double before = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const double residual =
-            samples[i].waiting - mean_q - line.slope * (samples[i].at.s() - mean_t);
+    for (std::size_t i = 0; i < kWindows; ++i) {
+        const double residual = values[i] - mean - slope * (static_cast<double>(i) - kMiddle);
         residuals += residual * residual;
-        lagged += residual * before;
-        before = residual;
     }
-    if (residuals == 0) return line;
-    // Neighbouring samples see the same queue: they are worth (1 - r) / (1 + r) of independent
-    // ones.
-    const double r = std::fmin(kMostCorrelated, std::fmax(0, lagged / residuals));
-    line.slope_error = std::sqrt(residuals / static_cast<double>(n - 2) / tt * (1 + r) / (1 - r));
-    return line;
+    const double error = std::sqrt(residuals / (kWindows - 2) / tt);
+    return slope - kStudent95 * error > 0 && slope * kWindows > mean / 2;
 }
 
 }  // namespace
 
-bool stable(const ServingMetrics& metrics, const std::vector<QueueSample>& samples) {
-    const Time window = metrics.last_arrival - metrics.first_arrival;
-    if (samples.size() >= kFewestSamples && metrics.compute > window) return false;
+std::optional<bool> stable(const ServingMetrics& metrics,
+                           const std::vector<QueueSample>& samples) {
     const std::size_t half = samples.size() / 2;
-    if (half < kFewestSamples) return true;
-    const Line line = fit(samples.data() + (samples.size() - half), half);
-    const bool rising = line.slope - kNormal95 * line.slope_error > 0;
-    return !(rising && line.slope * line.length_s > line.mean / 2);
+    if (half < kFewestSamples) return std::nullopt;
+    if (metrics.compute > metrics.last_arrival - metrics.measured_from) return false;
+    std::array<double, kWindows> means{};
+    if (!window_means(std::span(samples).last(half), means)) return std::nullopt;
+    return !rises(means);
 }
 
 }  // namespace kvplane::serving

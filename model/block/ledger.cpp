@@ -72,7 +72,7 @@ void Ledger::read(BlockIndex b) {
 }
 
 void Ledger::restart_counts() {
-    m_counts = {};
+    m_counts = {.violations = m_counts.violations};
     m_unread = 0;
     for (std::uint8_t& state : m_state) state &= static_cast<std::uint8_t>(~unsigned{kUnread});
 }

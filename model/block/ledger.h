@@ -53,7 +53,7 @@ public:
     /// Attention read `count` blocks that the caller knows to be resident.
     void read_resident(std::uint64_t count) { m_counts.reads += count; }
 
-    /// Counts from now on, as after a warm-up. What is where stays.
+    /// Counts from now on, as after a warm-up. What is where stays, and so do violations.
     void restart_counts();
 
     [[nodiscard]] bool in_hbm(BlockIndex b) const { return has(b, kInHbm); }

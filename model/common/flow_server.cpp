@@ -11,7 +11,7 @@ namespace kvplane {
 namespace {
 
 constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000;
-/// Rounds of "overhead first": each even one is feasible, and four come within 3 % of the limit.
+/// Rounds of "overhead first": four come within 3 % of the limit.
 constexpr int kOverheadRounds = 4;
 
 struct RunsLater {
@@ -231,7 +231,30 @@ FlowServers::Rates FlowServers::arbitrate(std::uint32_t active) const {
     for (int round = 0; round < kOverheadRounds - 1; ++round) {
         rates = fill(left_by_overhead(rates), active);
     }
+    fit(rates, active);
     return rates;
+}
+
+void FlowServers::fit(Rates& rates, std::uint32_t active) const {
+    for (std::size_t r = 0; r < kFlowResources; ++r) {
+        const std::uint64_t used = use(rates, active, r);
+        const std::uint64_t left = m_capacity[r] - std::min(m_capacity[r], m_host_load[r]);
+        if (used <= left) continue;
+        for (std::uint32_t i = 0; i < m_servers.size(); ++i) {
+            if (share_of(m_servers[i], active)[r] + m_servers[i].config.overhead[r] == 0) continue;
+            rates[i] = static_cast<std::uint64_t>(static_cast<Uint128>(rates[i]) * left / used);
+        }
+    }
+}
+
+std::uint64_t FlowServers::use(const Rates& rates, std::uint32_t active, std::size_t r) const {
+    Uint128 used = 0;  // x 2^32
+    for (std::uint32_t i = 0; i < m_servers.size(); ++i) {
+        const FlowServerConfig& config = m_servers[i].config;
+        used += static_cast<Uint128>(rates[i]) *
+                (share_of(m_servers[i], active)[r] + config.overhead[r]);
+    }
+    return static_cast<std::uint64_t>((used + UINT32_MAX) >> 32);
 }
 
 Time FlowServers::next_end() const {
@@ -249,14 +272,9 @@ Bytes FlowServers::drained(std::uint32_t server) const {
 }
 
 std::uint64_t FlowServers::in_use(std::size_t resource) const {
-    const std::uint32_t active = active_mask();
-    Uint128 used = 0;  // x 2^32
-    for (const Server& server : m_servers) {
-        if (!server.busy) continue;
-        used += static_cast<Uint128>(server.rate) *
-                (share_of(server, active)[resource] + server.config.overhead[resource]);
-    }
-    return m_host_load[resource] + static_cast<std::uint64_t>((used + UINT32_MAX) >> 32);
+    Rates rates{};
+    for (std::uint32_t i = 0; i < m_servers.size(); ++i) rates[i] = rate(i).bytes_per_second;
+    return m_host_load[resource] + use(rates, active_mask(), resource);
 }
 
 }  // namespace kvplane

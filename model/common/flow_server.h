@@ -116,6 +116,8 @@ private:
     [[nodiscard]] Rates fill(Capacity capacity, std::uint32_t active) const;
     [[nodiscard]] Capacity left_by_overhead(const Rates& rates) const;
     [[nodiscard]] Rates arbitrate(std::uint32_t active) const;
+    void fit(Rates& rates, std::uint32_t active) const;
+    [[nodiscard]] std::uint64_t use(const Rates& rates, std::uint32_t active, std::size_t r) const;
     void settle(Time to);
     void emit_blocks(std::uint32_t index, Time to);
     void start_next(std::uint32_t index, Time at);

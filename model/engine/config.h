@@ -11,7 +11,6 @@ namespace kvplane::engine {
 enum class Fence {
     kInBandFlag,  ///< a flag behind the payload on the same path: no extra time
     kReadFlush,   ///< a read from the destination behind the payload: one round trip
-    kNone,        ///< nothing: the completion may overtake the payload
 };
 
 /// The card's data plane: queues, transfer scheduler, DMA.

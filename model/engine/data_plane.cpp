@@ -418,8 +418,6 @@ Time DataPlane::fence() const {
             return {};
         case Fence::kReadFlush:
             return m_config.movers.engine.read_flush;
-        case Fence::kNone:
-            return {};
     }
     throw InvariantError("unknown fence");
 }

@@ -14,8 +14,8 @@ namespace kvplane::control {
 /// unless it has more references; if it has, it joins the main part, whose victim leaves in its
 /// stead once the main part is full. A read set is pinned while it comes in, so the window may
 /// outgrow its share, at the main part's cost, and gives it back by the same contest.
-/// State: the counts, an ageing
-/// sketch of every reference (kSketch) or exact counts of references for as long as they live.
+/// State: the counts, an ageing sketch of every reference (kSketch) or exact counts of references
+/// for as long as they live.
 class WTinyLfu final : public Policy {
 public:
     WTinyLfu(std::uint64_t capacity, std::size_t blocks, const StateSpec& state);

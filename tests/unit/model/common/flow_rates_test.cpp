@@ -135,6 +135,28 @@ TEST(FlowRatesTest, RefusesMoreServersThanItHas) {
                  InvariantError);
 }
 
+TEST(FlowRatesTest, NothingIsEverOverfullWhateverTheOverhead) {
+    RandomStream random(8, "flow overhead");
+    for (int trial = 0; trial < 2'000 && !testing::Test::HasFailure(); ++trial) {
+        Capacity capacity{};
+        for (std::uint64_t& c : capacity) c = random.uniform(kGiga, 100 * kGiga);
+        std::vector<FlowServerConfig> configs(kFlowServers);
+        for (FlowServerConfig& config : configs) {
+            config.share[random.uniform(kFlowResources)] = random.uniform(kWhole / 2, 2 * kWhole);
+            config.overhead[random.uniform(kFlowResources)] = random.uniform(kWhole);
+        }
+        FlowRecorder client;
+        for (std::uint32_t mask = 1; mask < 16; ++mask) {
+            FlowServers flow(capacity, configs, client);
+            flow.set_host_load({0, kGiga / 2, 0, 0}, Time{});
+            occupy(flow, mask);
+            for (std::size_t r = 0; r < kFlowResources; ++r) {
+                EXPECT_LE(flow.in_use(r), capacity[r]) << trial << " mask " << mask;
+            }
+        }
+    }
+}
+
 /// A random set of servers without overhead, and what one of its members really uses.
 struct RandomSet {
     explicit RandomSet(RandomStream& random) {

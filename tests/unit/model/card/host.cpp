@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "model/block/key.h"
+#include "model/common/random.h"
+
+namespace kvplane::card {
+namespace {
+
+using engine::CompletionEntry;
+using engine::GatherEntry;
+using engine::Intent;
+using management::QueueRegister;
+
+constexpr std::uint64_t kSubmissions = std::uint64_t{1} << 32;
+constexpr std::uint64_t kCompletions = std::uint64_t{2} << 32;
+constexpr std::uint64_t kLists = std::uint64_t{3} << 32;
+constexpr std::uint64_t kRing = std::uint64_t{1} << 24;
+
+template <class T>
+std::span<std::uint8_t> as_bytes(T* first, std::size_t count) {
+    return {reinterpret_cast<std::uint8_t*>(first), count * sizeof(T)};
+}
+
+}  // namespace
+
+Host::Host(sc_core::sc_module_name name, Bytes block, std::uint32_t ring_entries)
+    : sc_module(name), m_block(block), m_entries(ring_entries), m_next_list(kLists) {}
+
+void Host::end_of_elaboration() {
+    EXPECT_TRUE(write_register(management::kWindowRegisters + 8 * kWindow, kSlots));
+    for (std::uint32_t q = 0; q < kQueues; ++q) {
+        const auto set = [&](QueueRegister which, std::uint64_t value) {
+            EXPECT_TRUE(write_register(management::queue_register(q, which), value));
+        };
+        set(QueueRegister::kSubmissionBase, kSubmissions + q * kRing);
+        set(QueueRegister::kCompletionBase, kCompletions + q * kRing);
+        set(QueueRegister::kEntries, m_entries);
+        set(QueueRegister::kEnable, 1);
+    }
+    bulk->open_bulk(engine::BulkDirection::kRead, {UINT64_MAX}, *this);
+    bulk->open_bulk(engine::BulkDirection::kWrite, {UINT64_MAX}, *this);
+}
+
+bool Host::write_register(std::uint64_t offset, std::uint64_t value) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(tlm::TLM_WRITE_COMMAND);
+    payload.set_address(offset);
+    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
+    payload.set_data_length(sizeof(value));
+    payload.set_streaming_width(sizeof(value));
+    sc_core::sc_time delay;
+    mmio->b_transport(payload, delay);
+    return payload.is_response_ok();
+}
+
+Intent Host::intent(engine::Opcode opcode, const block::BlockKey& key, std::uint32_t slot) const {
+    const bool demotion = opcode == engine::Opcode::kDemote;
+    return {.opcode = static_cast<std::uint8_t>(opcode),
+            .transfer_class = static_cast<std::uint8_t>(
+                demotion ? engine::TransferClass::kDemotion : engine::TransferClass::kDemand),
+            .key_low = key.low,
+            .key_high = key.high,
+            .target = engine::make_target(kWindow, slot),
+            .length_4k = engine::granules(m_block)};
+}
+
+Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys,
+                 std::uint32_t first_slot) {
+    std::vector<GatherEntry> list;
+    for (const block::BlockKey& key : keys) {
+        list.push_back(engine::make_gather_entry(
+            key, first_slot + static_cast<std::uint32_t>(list.size()), engine::granules(m_block)));
+    }
+    m_memory.write(m_next_list, as_bytes(list.data(), list.size()));
+    Intent made = intent(opcode, {});
+    made.flags = engine::kGatherList;
+    made.count = static_cast<std::uint16_t>(keys.size());
+    made.target = engine::make_target(kWindow, m_next_list);
+    m_next_list += list.size() * sizeof(GatherEntry);
+    return made;
+}
+
+std::uint32_t Host::submit(Intent made, std::uint32_t queue, bool sign) {
+    Ring& ring = m_rings.at(queue);
+    made.id = m_next_id++;
+    if (sign) made.crc = engine::intent_crc(made);
+    m_memory.write(kSubmissions + queue * kRing + ring.tail * sizeof(Intent), as_bytes(&made, 1));
+    ring.tail = (ring.tail + 1) % m_entries;
+    EXPECT_TRUE(write_register(
+        management::queue_register(queue, QueueRegister::kSubmissionTail), ring.tail));
+    return made.id;
+}
+
+tlm::tlm_response_status Host::access(tlm::tlm_command command, std::uint64_t address,
+                                      std::span<std::uint8_t> data, sc_core::sc_time& delay) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(command);
+    payload.set_address(address);
+    payload.set_data_ptr(data.data());
+    payload.set_data_length(static_cast<unsigned>(data.size()));
+    payload.set_streaming_width(static_cast<unsigned>(data.size()));
+    mem->b_transport(payload, delay);
+    return payload.get_response_status();
+}
+
+void Host::fill_slot(std::uint32_t slot, std::span<const std::uint8_t> data) {
+    m_window.write(slot * m_block.count, data);
+}
+
+std::vector<std::uint8_t> Host::slot(std::uint32_t slot) const {
+    std::vector<std::uint8_t> data(m_block.count);
+    m_window.read(slot * m_block.count, data);
+    return data;
+}
+
+void Host::read_host(Hpa address, std::span<std::uint8_t> data) {
+    m_memory.read(address.value, data);
+}
+
+void Host::write_host(Hpa address, std::span<const std::uint8_t> data) {
+    m_memory.write(address.value, data);
+    read_completions(static_cast<std::uint32_t>((address.value - kCompletions) / kRing));
+}
+
+void Host::read_completions(std::uint32_t queue) {
+    Ring& ring = m_rings.at(queue);
+    for (;;) {
+        CompletionEntry entry;
+        m_memory.read(kCompletions + queue * kRing + ring.head * sizeof(entry),
+                      as_bytes(&entry, 1));
+        if (((entry.phase_and_flags & engine::kPhase) != 0) != ring.phase) break;
+        EXPECT_EQ(entry.queue, queue);
+        done.push_back({entry.id, static_cast<engine::Status>(entry.status), entry.argument, now()});
+        ring.head = (ring.head + 1) % m_entries;
+        if (ring.head == 0) ring.phase = !ring.phase;
+    }
+    EXPECT_TRUE(write_register(
+        management::queue_register(queue, QueueRegister::kCompletionHead), ring.head));
+}
+
+void Host::write_window(std::uint16_t window, std::uint32_t slot, Bytes size,
+                        std::span<const std::uint8_t> data) {
+    EXPECT_EQ(window, kWindow);
+    EXPECT_EQ(size, m_block);
+    EXPECT_LT(slot, kSlots);
+    fill_slot(slot, data);
+}
+
+void Host::read_window(std::uint16_t window, std::uint32_t slot, Bytes size,
+                       std::span<std::uint8_t> data) {
+    EXPECT_EQ(window, kWindow);
+    EXPECT_EQ(size, m_block);
+    EXPECT_LT(slot, kSlots);
+    m_window.read(slot * m_block.count, data);
+}
+
+Bench::Bench(const CardConfig& config, Bytes block, const std::string& name,
+             std::uint32_t ring_entries)
+    : index(config.index),
+      card((name + "_card").c_str(), config, block, index),
+      host((name + "_host").c_str(), block, ring_entries) {
+    host.mmio.bind(card.mmio);
+    host.mem.bind(card.mem);
+    host.bulk.bind(card.bulk);
+    card.dma.bind(host);
+    card.data_plane().observe(host);
+}
+
+void Bench::drain() {
+    if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(1, sc_core::SC_NS);
+    if (sc_core::sc_pending_activity()) sc_core::sc_start();
+}
+
+Done Bench::finish(const engine::Intent& intent, std::uint32_t queue) {
+    drain();
+    const std::size_t before = host.done.size();
+    const std::uint32_t id = host.submit(intent, queue);
+    drain();
+    EXPECT_EQ(host.done.size(), before + 1);
+    EXPECT_EQ(host.done.back().id, id);
+    return host.done.back();
+}
+
+void Bench::load(const std::vector<block::BlockKey>& keys) {
+    const Done loaded = finish(host.run(engine::Opcode::kDemote, keys), 1);
+    EXPECT_EQ(loaded.status, engine::Status::kOk);
+    EXPECT_EQ(loaded.argument, keys.size());
+}
+
+block::BlockKey key_of(std::uint64_t n) {
+    return block::make_key(block::extend({}, n), {.first_layer = 0, .last_layer = 79}, 0);
+}
+
+std::vector<block::BlockKey> keys_of(std::uint64_t first, std::uint64_t count) {
+    std::vector<block::BlockKey> keys;
+    for (std::uint64_t i = 0; i < count; ++i) keys.push_back(key_of(first + i));
+    return keys;
+}
+
+std::vector<std::uint8_t> pattern(std::uint64_t seed, Bytes size) {
+    RandomStream random(seed, "pattern");
+    std::vector<std::uint8_t> data(size.count);
+    for (std::uint8_t& byte : data) byte = static_cast<std::uint8_t>(random.bits());
+    return data;
+}
+
+CardConfig baseline(std::uint32_t width) {
+    CardConfig config;
+    config.link.width = width;
+    config.dram.channels = width / 4;
+    return config;
+}
+
+}  // namespace kvplane::card

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A host as the card meets it: memory with rings, GPU windows, and an initiator. It rings a
+/// doorbell for each intent at once and reads each completion as it arrives.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <memory>
+#include <string>
+#include <systemc>
+#include <tlm>
+#include <vector>
+
+#include "model/card/type3_card.h"
+#include "model/index/tlm_index.h"
+#include "model/memory/sparse_store.h"
+
+namespace kvplane::card {
+
+/// What the host heard of an intent.
+struct Done {
+    std::uint32_t id = 0;
+    engine::Status status{};
+    std::uint64_t argument = 0;
+    Time at;  ///< its completion reached host memory
+};
+
+class Host final : public sc_core::sc_module,
+                   public engine::DmaTargetIf,
+                   public engine::MoveObserver,
+                   public engine::BulkClient {
+public:
+    static constexpr std::uint16_t kWindow = 1;
+    static constexpr std::uint32_t kSlots = 4096;
+
+    Host(sc_core::sc_module_name name, Bytes block, std::uint32_t ring_entries);
+
+    tlm_utils::simple_initiator_socket<Host> mmio{"mmio"};
+    tlm_utils::simple_initiator_socket<Host> mem{"mem"};
+    sc_core::sc_port<engine::BulkMemIf> bulk{"bulk"};
+
+    /// A whole intent for one block.
+    [[nodiscard]] engine::Intent intent(engine::Opcode opcode, const block::BlockKey& key,
+                                        std::uint32_t slot = 0) const;
+    /// The same for a run: block i of `keys` in slot `first_slot` + i.
+    [[nodiscard]] engine::Intent run(engine::Opcode opcode,
+                                     const std::vector<block::BlockKey>& keys,
+                                     std::uint32_t first_slot = 0);
+    /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
+    std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
+    /// Writes a register; false where the card refuses.
+    bool write_register(std::uint64_t offset, std::uint64_t value);
+
+    /// One access over CXL.mem, now + `delay`; `delay` is moved on to its answer.
+    tlm::tlm_response_status access(tlm::tlm_command command, std::uint64_t address,
+                                    std::span<std::uint8_t> data, sc_core::sc_time& delay);
+
+    /// A slot of the window.
+    void fill_slot(std::uint32_t slot, std::span<const std::uint8_t> data);
+    [[nodiscard]] std::vector<std::uint8_t> slot(std::uint32_t slot) const;
+
+    std::vector<Done> done;
+    std::vector<engine::BlockMove> promoted;
+    std::vector<engine::BlockMove> demoted;
+    std::vector<Time> bulk_ends;
+
+    void read_host(Hpa address, std::span<std::uint8_t> data) override;
+    void write_host(Hpa address, std::span<const std::uint8_t> data) override;
+    void write_window(std::uint16_t window, std::uint32_t slot, Bytes size,
+                      std::span<const std::uint8_t> data) override;
+    void read_window(std::uint16_t window, std::uint32_t slot, Bytes size,
+                     std::span<std::uint8_t> data) override;
+    void block_promoted(const engine::BlockMove& move) override { promoted.push_back(move); }
+    void block_demoted(const engine::BlockMove& move) override { demoted.push_back(move); }
+    void bulk_done(engine::BulkDirection, std::uint32_t, Time, Time end) override {
+        bulk_ends.push_back(end);
+    }
+
+private:
+    static constexpr std::uint32_t kQueues = 2;
+    struct Ring {
+        std::uint32_t tail = 0;
+        std::uint32_t head = 0;
+        bool phase = true;
+    };
+
+    void end_of_elaboration() override;
+    void read_completions(std::uint32_t queue);
+
+    Bytes m_block;
+    std::uint32_t m_entries;
+    std::array<Ring, kQueues> m_rings;
+    std::uint32_t m_next_id = 1;
+    std::uint64_t m_next_list;
+    memory::SparseStore m_memory;
+    memory::SparseStore m_window;
+};
+
+/// A card, its index and a host, wired. Several may live in one kernel.
+struct Bench {
+    explicit Bench(const CardConfig& config, Bytes block = Bytes::from_kib(64),
+                   const std::string& name = "bench", std::uint32_t ring_entries = 1024);
+
+    /// Runs until nothing is pending.
+    static void drain();
+    /// The whole life of one intent; its completion is the last one heard.
+    Done finish(const engine::Intent& intent, std::uint32_t queue = 0);
+    /// Demotes `keys` as one run and expects that it works.
+    void load(const std::vector<block::BlockKey>& keys);
+
+    index::TlmIndex index;
+    Type3Card card;
+    Host host;
+};
+
+/// A key that stands for `n`.
+[[nodiscard]] block::BlockKey key_of(std::uint64_t n);
+[[nodiscard]] std::vector<block::BlockKey> keys_of(std::uint64_t first, std::uint64_t count);
+/// `size` bytes that follow from `seed`.
+[[nodiscard]] std::vector<std::uint8_t> pattern(std::uint64_t seed, Bytes size);
+
+/// The default card with `width` lanes: x16 with four channels, x8 with two.
+[[nodiscard]] CardConfig baseline(std::uint32_t width);
+
+}  // namespace kvplane::card
