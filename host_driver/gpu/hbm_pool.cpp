@@ -11,9 +11,9 @@
 namespace kvplane::gpu {
 namespace {
 
-/// Bytes that no other key would give.
+/// Bytes that another key would not give.
 void fill_pattern(const block::BlockKey& key, std::span<std::uint8_t> out) {
-    std::uint64_t state = key.low ^ key.high;
+    std::uint64_t state = key.fold();
     for (std::size_t i = 0; i < out.size(); i += sizeof(std::uint64_t)) {
         state += 0x9E3779B97F4A7C15U;
         const std::uint64_t word = (state ^ state >> 29) * 0xBF58476D1CE4E5B9U;

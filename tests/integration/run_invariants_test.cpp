@@ -26,12 +26,22 @@ Sets random_ways(RandomStream& random) {
     const auto one_of = [&](const char* key, const std::vector<std::string>& values) {
         return fmt::format("{}={}", key, pick(random, values));
     };
+    // A run selects what to store only where blocks are written as they leave.
+    const std::string store = pick(random, {"all", "all", "threshold", "predicted"});
+    const std::string when = pick(random, {"write-through", "on-evict"});
+    const std::vector<std::string> policies{"lru",   "fifo", "sieve", "s3-fifo",   "arc",
+                                            "lru-2", "slru", "lfu",   "ema",       "w-tinylfu",
+                                            "gdsf",  "lru",  "lru",   "queue-lru", "priority"};
     return {
+        "control.store=" + store,
+        "host.demotion=" + (store == "all" ? when : "on-evict"),
+        one_of("control.replacement", policies),
+        one_of("control.tier_eviction", policies),
+        one_of("control.admission", {"none", "none", "counter", "horizon"}),
         one_of("driver.mechanism", {"card", "copy-engine"}),
         one_of("driver.ring_entries", {"2", "4", "1024"}),
         one_of("driver.copy_engine.bandwidth", {"51.8 GB/s", "10 MB/s"}),
         one_of("driver.copy_engine.bandwidth_d2h", {"49.8 GB/s", "10 MB/s"}),
-        one_of("host.demotion", {"write-through", "on-evict"}),
         one_of("host.reserve", {"prompt", "full"}),
         one_of("host.watermark", {"0 %", "1 %", "10 %", "50 %"}),
         one_of("host.batch.sequences", {"1", "2", "3", "8", "256"}),
@@ -142,7 +152,7 @@ protected:
 };
 
 TEST_F(RunInvariantsTest, HoldInRandomSessions) {
-    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
         SCOPED_TRACE(seed);
         RandomStream random(seed, "run_invariants/sessions");
         const Sets sets = random_ways(random) + random_sessions(random, seed);
