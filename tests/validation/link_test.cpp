@@ -34,7 +34,7 @@ TEST(ValidateLinkTest, ErrorIsTheDistanceOutsideTheRange) {
     EXPECT_DOUBLE_EQ(row.error(), -0.02);
     EXPECT_FALSE(row.holds());
     row.model = 60.3;
-    EXPECT_DOUBLE_EQ(row.error(), 0.3 / 60);
+    EXPECT_NEAR(row.error(), 0.3 / 60, 1e-12);
     EXPECT_TRUE(row.holds());
 }
 
