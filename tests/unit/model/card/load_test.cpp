@@ -71,6 +71,7 @@ TEST_F(LoadTest, BlocksOfARunWaitForTheirSiblings) {
         EXPECT_NEAR(stages[Stage::kQueueOwn].us() + stages[Stage::kLookup].us() +
                         stages[Stage::kRecord].us() + stages[Stage::kDram].us(),
                     kWireUs * static_cast<double>(i) + 0.13, 0.15);
+        EXPECT_EQ(stages[Stage::kLookup], Time::from_ns(6)) << "its own, not its siblings'";
         EXPECT_LT(stages[Stage::kQueueOther], Time::from_ns(100));
     }
     // The completion tells of the run: it is the last block's.
@@ -205,13 +206,16 @@ TEST_F(LoadTest, AHostReadWaitsForOneTlpAtMostBesidePromotions) {
     bench.host.submit(bench.host.run(Opcode::kPromote, keys_of(0, 4)));
     sc_core::sc_start(20, sc_core::SC_US);
     ASSERT_TRUE(bench.card.data_plane().movers().busy(engine::kPush));
+    Time waited{};
     for (std::uint64_t i = 0; i < 50; ++i) {
         sc_core::sc_start(5, sc_core::SC_US);
         const Time loaded = read(64 * i);
         EXPECT_GT(loaded, idle);
         // One TLP is 9.46 ns; a third of the DRAM is the promotion's, which stretches 6.3 ns.
         EXPECT_LE(loaded, idle + Time{9'460 + 4'000});
+        waited += loaded - idle;
     }
+    EXPECT_GT(waited, Time{9'460 / 2} * 50) << "half a TLP at least on average";
 }
 
 TEST_F(LoadTest, TheMoversWakeOnceForWhatEndsHoweverLongTheyAreBusy) {
