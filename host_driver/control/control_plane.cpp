@@ -394,11 +394,7 @@ void ControlPlane::demoted(Run& run) {
     if (!run.evict_after) return;
     m_leaving -= run.moves.size();
     for (const driver::Move& move : run.moves) {
-        if (m_residency.may_leave_hbm(move.block)) {
-            evict(move.block);
-        } else {
-            m_residency.stay(move.block);
-        }
+        if (m_residency.leaving(move.block)) evict(move.block);
     }
 }
 

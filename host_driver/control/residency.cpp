@@ -42,6 +42,11 @@ void Residency::release_anonymous(std::uint64_t count) {
 }
 
 void Residency::pin(BlockIndex b) {
+    hold(b);
+    stay(b);
+}
+
+void Residency::hold(BlockIndex b) {
     State& state = at(b);
     if (state.pins++ == 0 && state.hbm == Hbm::kResident) {
         --m_idle;
@@ -94,6 +99,7 @@ void Residency::offer_tier_copy(BlockIndex b) {
 void Residency::add_hbm_child(BlockIndex parent) {
     if (parent == block::kNoBlock) return;
     ++at(parent).hbm_children;
+    stay(parent);
     offer(parent);
 }
 
@@ -120,8 +126,9 @@ void Residency::begin_leave(BlockIndex b) {
     remove_hbm_child(m_blocks[b.value].parent);
 }
 
+/// Where `b` is on its way out, it is no longer.
 void Residency::stay(BlockIndex b) {
-    if (!at(b).leaving) broken(b, "stays in HBM without having begun to leave");
+    if (!at(b).leaving) return;
     at(b).leaving = false;
     offer(b);
     add_hbm_child(m_blocks[b.value].parent);
@@ -197,7 +204,7 @@ void Residency::begin_store(BlockIndex b) {
         offer_tier_copy(parent);
     }
     if (m_tier_policy != nullptr) m_tier_policy->on_insert(b, m_moment);
-    pin(b);
+    hold(b);
 }
 
 void Residency::end_store(BlockIndex b) {

@@ -74,13 +74,11 @@ public:
     /// asking again.
     [[nodiscard]] std::optional<BlockIndex> next_victim();
     void evict(BlockIndex b);
-    /// `b` is resident, unpinned and without a child in HBM.
-    [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
     /// `b`, a victim, leaves as soon as its copy is in the tier: its parent may be asked for
-    /// meanwhile. Ends with evict(), or with stay() where it may not leave any more: it, or a block
-    /// that continues it, was wanted again.
+    /// meanwhile. Ends with evict(), or by itself as soon as it, or a block that continues it, is
+    /// wanted again: then it stays.
     void begin_leave(BlockIndex b);
-    void stay(BlockIndex b);
+    [[nodiscard]] bool leaving(BlockIndex b) const { return m_states[b.value].leaving; }
 
     // --- Tier ----------------------------------------------------------------------------------
     [[nodiscard]] std::uint64_t tier_used() const { return m_tier_used; }
@@ -121,7 +119,10 @@ private:
     };
 
     [[nodiscard]] State& at(BlockIndex b) { return m_states[b.value]; }
+    [[nodiscard]] bool may_leave_hbm(BlockIndex b) const;
     [[nodiscard]] bool may_leave_tier(BlockIndex b) const;
+    void hold(BlockIndex b);
+    void stay(BlockIndex b);
     void add_hbm_child(BlockIndex parent);
     void remove_hbm_child(BlockIndex parent);
     void leave_hbm(BlockIndex b);
