@@ -44,8 +44,9 @@ public:
     virtual ~Driver() = default;
     /// Set once, before the first run.
     virtual void set_client(MoveClient& client) = 0;
-    /// Orders a run now. Runs of one kind may pass runs of another kind, except that a demotion
-    /// never passes a discard ordered before it.
+    /// Orders a run now. Promotions and demotions begin in the order in which they were ordered
+    /// among their kind; a demotion never passes a discard ordered before it. Else runs of one kind
+    /// may pass runs of another.
     virtual void submit(const MoveRun& run) = 0;
 };
 

@@ -31,7 +31,8 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_chunks(config.movers.engine.chunk),
       m_events("events"),
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
-      m_fetch_started(config.queues) {
+      m_fetch_started(config.queues),
+      m_last_admitted(config.queues) {
     index.bind(*this);
     m_buffer.resize(config.payload_bytes ? config.block.count : 0);
     SC_HAS_PROCESS(DataPlane);
@@ -117,7 +118,9 @@ void DataPlane::fetched(std::uint32_t queue) {
             admitted +=
                 dma_round_trip(m_config.movers) + m_link.serialisation(m_link.read_tlp_bytes(list));
         }
-        m_events.schedule(admitted, {Step::kAdmit, id});
+        // In order within a queue: a demotion must find the room that a discard before it makes.
+        m_last_admitted[queue] = std::max(m_last_admitted[queue], admitted);
+        m_events.schedule(m_last_admitted[queue], {Step::kAdmit, id});
     }
     try_fetch(queue);
 }

@@ -126,6 +126,7 @@ private:
     MoveObserver* m_observer = nullptr;
     std::vector<IntentQueue> m_queues;
     std::vector<Time> m_fetch_started;  ///< by queue
+    std::vector<Time> m_last_admitted;  ///< by queue
     std::vector<IntentQueue::Fetched> m_fetched;
     std::vector<GatherEntry> m_list;
     std::vector<std::uint8_t> m_buffer;
