@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How fast the CXL.mem front end simulates 64 B reads, the card's simple DRAM behind it: loosely
-/// timed with a quantum keeper, and approximately timed with four phases and 32 outstanding.
+/// How fast the CXL.mem front end simulates 64 B reads, a whole card with its simple DRAM behind
+/// it: loosely timed with a quantum keeper, and approximately timed with four phases and 32
+/// outstanding.
 #include <benchmark/benchmark.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/tlm_quantumkeeper.h>
@@ -9,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "model/card/card_memory.h"
+#include "model/card/type3_card.h"
 #include "model/common/sim_time.h"
-#include "model/cxl/mem_target.h"
+#include "model/index/tlm_index.h"
 #include "tests/support/tlm_pool.h"
 
 namespace kvplane::cxl {
@@ -108,20 +109,20 @@ void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time
         sc_core::sc_curr_simcontext = new sc_core::sc_simcontext();
         sc_core::sc_default_global_context = sc_core::sc_curr_simcontext;
         tlm::tlm_global_quantum::instance().set(quantum);
-        card::CardMemory memory({});
-        MemTargetConfig config;
-        config.hdm.capacity = {kWindow};
-        config.fidelity = fidelity;
-        MemTarget target("target", config, memory);
-        HdmDecoders& decoders = target.core().decoders();
+        card::CardConfig config;
+        config.tier_capacity = {kWindow};
+        config.mem.fidelity = fidelity;
+        index::TlmIndex index({.sram = Bytes::from_kib(64)});
+        card::Type3Card card("card", config, Bytes::from_kib(64), index);
+        HdmDecoders& decoders = card.mem.core().decoders();
         decoders.write(HdmDecoders::kFirst + 0x08, static_cast<std::uint32_t>(kWindow));
         decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kHostOnly | HdmDecoders::kCommit);
         decoders.write(HdmDecoders::kGlobal, HdmDecoders::kEnable);
         Reader reader("reader", count);
-        reader.socket.bind(target.socket);
+        reader.socket.bind(card.mem.socket);
         state.ResumeTiming();
         sc_core::sc_start();
-        reads += target.answers();
+        reads += card.mem.answers();
     }
     state.counters["reads"] =
         benchmark::Counter(static_cast<double>(reads), benchmark::Counter::kIsRate);

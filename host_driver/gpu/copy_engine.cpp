@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/common/errors.h"
+
 namespace kvplane::gpu {
 namespace {
 
@@ -71,6 +73,10 @@ void CopyEngine::bulk_done(BulkDirection direction, std::uint32_t /*token*/, Tim
     engine.busy = engine.head < engine.queue.size();
     if (engine.busy) start(direction, true);
     m_client.copy_done(direction, times);
+}
+
+void CopyEngine::bulk_failed(BulkDirection /*direction*/, std::uint32_t /*token*/) {
+    throw InvariantError("a copy failed: the card was reset under it, or is viral");
 }
 
 }  // namespace kvplane::gpu

@@ -65,6 +65,7 @@ private:
     void end_of_elaboration() override;
     void run();
     void start(engine::BulkDirection direction, bool in_loop);
+    void bulk_failed(engine::BulkDirection direction, std::uint32_t token) override;
     void bulk_done(engine::BulkDirection direction, std::uint32_t token, Time start,
                    Time end) override;
 

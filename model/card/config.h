@@ -4,8 +4,10 @@
 #include "model/codec/unit.h"
 #include "model/common/units.h"
 #include "model/cxl/link.h"
+#include "model/cxl/mem_target.h"
 #include "model/engine/config.h"
 #include "model/index/config.h"
+#include "model/management/management_target.h"
 #include "model/memory/dram.h"
 
 namespace kvplane::card {
@@ -21,11 +23,22 @@ struct CardConfig {
     Bytes tier_capacity = Bytes::from_gib(2048);  ///< DRAM for blocks
     cxl::LinkConfig link;
     Time flight = Time::from_ns(370);  ///< one way between the card and the host or GPU
+    /// Its HDM capacity follows from the tier's.
+    cxl::MemTargetConfig mem;
+    /// Its capacity follows from the tier's. Media are ready when the simulation starts, unless
+    /// `starts_cold`.
+    management::ManagementConfig management{.mailbox = {}, .device = {}, .starts_cold = false};
     engine::EngineConfig engine;
     codec::UnitConfig codec;
     memory::DramConfig dram;
     index::IndexConfig index;
     Payload payload = Payload::kSizes;
 };
+
+/// The memory that the host may map: the tier, filled up to what CXL can tell (256 MiB).
+[[nodiscard]] constexpr Bytes mapped_capacity(const CardConfig& config) {
+    constexpr std::uint64_t kGrain = cxl::HdmDecoders::kGrain.count;
+    return {(config.tier_capacity.count + kGrain - 1) / kGrain * kGrain};
+}
 
 }  // namespace kvplane::card

@@ -9,36 +9,60 @@
 
 #include "model/card/config.h"
 #include "model/common/event_heap.h"
+#include "model/cxl/mem_target.h"
 #include "model/engine/data_plane.h"
+#include "model/management/event_log.h"
+#include "model/management/management_target.h"
+#include "model/management/poison_list.h"
 
 namespace kvplane::card {
 
-/// The card and the wire it hangs on. It is handed its index, which must outlive it.
-class Type3Card final : public sc_core::sc_module {
+/// The card and the wire it hangs on. It is handed its index, which must outlive it. Sockets and
+/// ports may stay unbound where nothing uses them.
+///
+/// The decoders come up unprogrammed: no host address leads to the card before they are committed.
+/// All of the tier may be mapped. Frames that hold blocks can be read, not written (payload is
+/// written once).
+class Type3Card final : public sc_core::sc_module,
+                        private management::ManagementListener,
+                        private cxl::LinkErrorListener {
+    // The order is that of construction: each part refers to those before it.
+    CardConfig m_config;
+    management::PoisonList m_poison;
+    management::EventLog m_events;
+    engine::DataPlane m_data_plane;
+
 public:
     /// `block` is the size of every block of the run.
     Type3Card(sc_core::sc_module_name name, const CardConfig& config, Bytes block,
               index::ResidentIndex& index);
 
-    /// CXL.mem, at the card's pins. Addresses are DPAs. An access lies inside one 64 B line; one
-    /// that crosses a line answers TLM_BURST_ERROR_RESPONSE, one outside the tier
-    /// TLM_ADDRESS_ERROR_RESPONSE, a write into a frame that holds a block
-    /// TLM_GENERIC_ERROR_RESPONSE (payload is written once) and is counted. The annotated delay
-    /// ends when the answer has left on the wire. No DMI: every access takes its time.
-    tlm_utils::simple_target_socket_optional<Type3Card> mem{"mem"};
+    /// CXL.mem of the host. With `mem.fidelity` kLine the flits of the host's messages are formed
+    /// one by one, on a wire that does not see the card's DMA.
+    cxl::MemTarget mem;
+    /// Configuration space and MMIO of the memory function.
+    management::ManagementTarget management;
     /// The engine's registers (management::QueueRegisters): aligned accesses of 8 bytes. Doorbells
     /// are posted: the card sees them one flight later.
     tlm_utils::simple_target_socket_optional<Type3Card> mmio{"mmio"};
-    /// The card's DMA. May stay unbound where no intent is ever submitted; so may the sockets.
+    /// The card's DMA.
     engine::DmaPort dma{"dma"};
     /// Copies by a host-side mover.
     sc_core::sc_export<engine::BulkMemIf> bulk{"bulk"};
 
+    /// Resets the card, also in mid-traffic: CXL.mem requests under way are answered with an error,
+    /// intents under way end without a completion, and what effect_of() does not keep is gone. Not
+    /// from within a callback of the card.
+    void reset(management::Reset kind) { management.reset(kind); }
+    /// The card cannot trust itself any more: from now on reads answer with poison, writes are
+    /// dropped and its DMA stops, until a reset that takes the link down.
+    void raise_viral();
+
     [[nodiscard]] engine::DataPlane& data_plane() { return m_data_plane; }
     [[nodiscard]] const engine::DataPlane& data_plane() const { return m_data_plane; }
-
-    /// Writes into committed blocks and doorbells with bad values, both refused.
-    [[nodiscard]] std::uint64_t refused_writes() const { return m_refused_writes; }
+    [[nodiscard]] const management::PoisonList& poison() const { return m_poison; }
+    [[nodiscard]] const management::EventLog& events() const { return m_events; }
+    /// Doorbells with bad values, or of queues that are not enabled.
     [[nodiscard]] std::uint64_t refused_doorbells() const { return m_refused_doorbells; }
 
 private:
@@ -47,17 +71,16 @@ private:
         std::uint64_t value = 0;
     };
 
-    void mem_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-    unsigned int mem_debug(tlm::tlm_generic_payload& payload);
-    [[nodiscard]] tlm::tlm_response_status check_mem(const tlm::tlm_generic_payload& payload) const;
-    void copy_line(tlm::tlm_generic_payload& payload);
     void mmio_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
     void ring();
 
-    CardConfig m_config;
-    engine::DataPlane m_data_plane;
+    void media_ready(bool ready) override { mem.core().set_media_ready(ready); }
+    void reset_done(management::Reset kind) override;
+    void crc_errors(std::uint64_t) override {
+        management.component().correctable(management::ComponentRegisters::kCrcThreshold);
+    }
+
     EventHeap<Doorbell> m_doorbells;
-    std::uint64_t m_refused_writes = 0;
     std::uint64_t m_refused_doorbells = 0;
 };
 

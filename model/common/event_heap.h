@@ -44,6 +44,12 @@ public:
 
     [[nodiscard]] bool empty() const { return m_heap.empty(); }
 
+    /// Forgets all that is pending.
+    void clear() {
+        m_heap.clear();
+        m_event.cancel();
+    }
+
 private:
     struct Pending {
         Time at;

@@ -37,6 +37,9 @@ public:
         return true;
     }
 
+    /// Forgets all.
+    void clear() { *this = FlatMap(); }
+
     /// False where the key is not there.
     bool erase(const Key& key) {
         std::size_t hole = position(key);

@@ -55,6 +55,21 @@ void FlowServers::push(std::uint32_t server, const FlowJob& job, Time now) {
     rerate();
 }
 
+std::vector<std::uint32_t> FlowServers::drop(std::uint32_t server, Time now) {
+    advance(now);
+    Server& target = m_servers[server];
+    std::sort(target.ready.begin(), target.ready.end(),
+              [](const Waiting& a, const Waiting& b) { return a.sequence < b.sequence; });
+    std::vector<std::uint32_t> ids;
+    if (target.busy) ids.push_back(target.job.id);
+    for (const Waiting& waiting : target.ready) ids.push_back(waiting.job.id);
+    target.ready.clear();
+    target.busy = false;
+    target.end = Time::never();
+    rerate();
+    return ids;
+}
+
 void FlowServers::set_host_load(const std::array<std::uint64_t, kFlowResources>& load, Time now) {
     advance(now);
     m_host_load = load;
@@ -271,10 +286,12 @@ Bytes FlowServers::drained(std::uint32_t server) const {
     return {static_cast<std::uint64_t>(m_servers[server].drained / kPsPerSecond)};
 }
 
-std::uint64_t FlowServers::in_use(std::size_t resource) const {
+std::uint64_t FlowServers::transfers(std::size_t resource) const {
+    const std::uint32_t active = active_mask();
+    if (active == 0) return 0;
     Rates rates{};
     for (std::uint32_t i = 0; i < m_servers.size(); ++i) rates[i] = rate(i).bytes_per_second;
-    return m_host_load[resource] + use(rates, active_mask(), resource);
+    return use(rates, active, resource);
 }
 
 }  // namespace kvplane

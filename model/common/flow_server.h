@@ -75,6 +75,10 @@ public:
     /// What the host takes of each resource before any server, in units per second.
     void set_host_load(const std::array<std::uint64_t, kFlowResources>& load, Time now);
 
+    /// Gives up all jobs of a server, running and waiting: what has drained by `now` is emitted
+    /// first. Returns their ids, in the order in which they were pushed.
+    std::vector<std::uint32_t> drop(std::uint32_t server, Time now);
+
     /// Emits all that has drained by `now` and starts what waits.
     void advance(Time now);
 
@@ -87,8 +91,12 @@ public:
     /// Time for which a server has drained, up to the last call of advance.
     [[nodiscard]] Time busy_time(std::uint32_t server) const { return m_servers[server].busy_time; }
     [[nodiscard]] Bytes drained(std::uint32_t server) const;
-    /// Units of a resource in use per second, the host's included.
-    [[nodiscard]] std::uint64_t in_use(std::size_t resource) const;
+    /// Units of a resource that the servers use per second.
+    [[nodiscard]] std::uint64_t transfers(std::size_t resource) const;
+    /// The same, what the host takes included.
+    [[nodiscard]] std::uint64_t in_use(std::size_t resource) const {
+        return m_host_load[resource] + transfers(resource);
+    }
 
 private:
     struct Waiting {

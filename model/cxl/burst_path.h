@@ -30,21 +30,28 @@ public:
         m_completion = a_line(link.mem_write_response());
     }
 
+    /// A message without data (BISnp, BIRsp) that is sent at `at` is there at the returned time.
+    [[nodiscard]] Time message(Direction direction, Time at) {
+        return cross(direction, m_request, at) + m_flight;
+    }
+
     /// The answer to a request that the host sends at `at` is back there at the returned time.
     /// Wires serve in the order of the calls.
     [[nodiscard]] Time access(const MemOutcome& outcome, Time at) {
-        Time time = cross(m_to_card, outcome.write ? m_write : m_request, at) + m_flight;
+        Time time = cross(Direction::kToCard, outcome.write ? m_write : m_request, at) + m_flight;
         if (outcome.access) time = m_memory.access_line(time, outcome.line, outcome.write);
         if (!outcome.answered) return time;
-        return cross(m_to_host, outcome.data ? m_data : m_completion, time) + m_flight;
+        return cross(Direction::kToHost, outcome.data ? m_data : m_completion, time) + m_flight;
     }
 
 private:
     /// Units of a picosecond: rates stay exact to 10^-4.
     static constexpr std::uint64_t kUnits = 64;
 
-    [[nodiscard]] static Time cross(std::uint64_t& free_at, std::uint64_t cost, Time at) {
-        free_at = std::max(free_at, static_cast<std::uint64_t>(at.ps) * kUnits) + cost;
+    [[nodiscard]] Time cross(Direction direction, std::uint64_t cost, Time at) {
+        std::uint64_t& free_at = m_free_at[static_cast<std::size_t>(direction)];
+        const Time ready = at + m_memory.wire_wait(direction);
+        free_at = std::max(free_at, static_cast<std::uint64_t>(ready.ps) * kUnits) + cost;
         return {static_cast<std::int64_t>((free_at + kUnits - 1) / kUnits)};
     }
 
@@ -54,8 +61,7 @@ private:
     std::uint64_t m_write = 0;
     std::uint64_t m_data = 0;
     std::uint64_t m_completion = 0;
-    std::uint64_t m_to_card = 0;  ///< free at, in units
-    std::uint64_t m_to_host = 0;
+    std::array<std::uint64_t, 2> m_free_at{};  ///< by direction, in units
 };
 
 }  // namespace kvplane::cxl

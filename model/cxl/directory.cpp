@@ -83,7 +83,7 @@ std::optional<Snoop> Directory::start(Dpa line, Opcode opcode) {
     return m_entries[tag].snoop;
 }
 
-Snoop* Directory::find(std::uint16_t tag) {
+const Snoop* Directory::find(std::uint16_t tag) const {
     return tag < m_entries.size() && m_entries[tag].used ? &m_entries[tag].snoop : nullptr;
 }
 
@@ -93,20 +93,29 @@ bool Directory::blocks(Dpa line, Channel channel) const {
     return tag != nullptr && !m_entries[*tag].snoop.conflict;
 }
 
+bool Directory::takes_conflict(std::uint16_t tag) const {
+    const Snoop* snoop = find(tag);
+    return snoop != nullptr && !snoop->conflict;
+}
+
+bool Directory::takes(std::uint16_t tag, Opcode response) const {
+    const Snoop* snoop = find(tag);
+    const std::optional<HostState> state = kept(response);
+    return snoop != nullptr && state && allowed(snoop->opcode, *state);
+}
+
 std::optional<Opcode> Directory::conflict(std::uint16_t tag) {
-    Snoop* snoop = find(tag);
-    if (snoop == nullptr || snoop->conflict) return std::nullopt;
-    snoop->conflict = true;
+    if (!takes_conflict(tag)) return std::nullopt;
+    m_entries[tag].snoop.conflict = true;
     ++m_conflicts;
     return Opcode::kBiConflictAck;
 }
 
 bool Directory::respond(std::uint16_t tag, Opcode response) {
-    Snoop* snoop = find(tag);
-    const std::optional<HostState> state = kept(response);
-    if (snoop == nullptr || !state || !allowed(snoop->opcode, *state)) return false;
-    granted(snoop->line, *state);
-    m_snooped.erase(snoop->line.value);
+    if (!takes(tag, response)) return false;
+    const Snoop& snoop = m_entries[tag].snoop;
+    granted(snoop.line, *kept(response));
+    m_snooped.erase(snoop.line.value);
     m_entries[tag].used = false;
     --m_under_way;
     return true;

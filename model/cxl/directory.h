@@ -50,6 +50,10 @@ public:
     /// does not answer it: a peer's error.
     [[nodiscard]] bool respond(std::uint16_t tag, Opcode response);
 
+    /// What conflict() and respond() would say.
+    [[nodiscard]] bool takes_conflict(std::uint16_t tag) const;
+    [[nodiscard]] bool takes(std::uint16_t tag, Opcode response) const;
+
     [[nodiscard]] std::uint32_t under_way() const { return m_under_way; }
     [[nodiscard]] std::uint64_t conflicts() const { return m_conflicts; }
 
@@ -66,7 +70,7 @@ private:
     using Lines = FlatMap<std::uint64_t, HostState, Mix>;
     using Snooped = FlatMap<std::uint64_t, std::uint16_t, Mix>;
 
-    [[nodiscard]] Snoop* find(std::uint16_t tag);
+    [[nodiscard]] const Snoop* find(std::uint16_t tag) const;
 
     struct Entry {
         bool used = false;

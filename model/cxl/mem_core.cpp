@@ -166,7 +166,7 @@ void MemCore::read(tlm::tlm_generic_payload& payload, MemExtension* extension, D
     }
     const bool contained = m_viral || !m_ready;
     if (contained) ++m_counters.contained;
-    const bool poisoned = contained || m_memory.poisoned(line_of(address));
+    const bool poisoned = contained || m_memory.read_poison(line_of(address));
     if (extension != nullptr) extension->poison = poisoned;
     if (!poisoned) return;
     ++m_counters.poisoned;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cxl/mem_target.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "model/common/errors.h"
 
@@ -10,17 +13,25 @@ namespace {
 
 constexpr const char* kProtocol = "/cxl/mem/protocol";
 constexpr std::uint64_t kMillion = 1'000'000;
+/// Marks a message of a snoop on the wire; below is its tag.
+constexpr std::uint32_t kSnoopMessage = 1U << 31;
+
+HdmConfig with_back_invalidate(HdmConfig config, const LinkConfig& link) {
+    config.back_invalidate = link.flit != FlitLayout::k68B;
+    return config;
+}
 
 }  // namespace
 
-MemTarget::MemTarget(sc_core::sc_module_name name, const MemTargetConfig& config,
-                     LineMemoryIf& memory)
+MemTarget::MemTarget(sc_core::sc_module_name name, const LinkConfig& link,
+                     const MemTargetConfig& config, LineMemoryIf& memory)
     : sc_module(name),
+      m_link_config(link),
       m_config(config),
       m_memory(memory),
-      m_core(config.hdm, memory),
-      m_path(config.link, config.processing, memory),
-      m_link(std::make_unique<LineLink>(config.link, client())),
+      m_core(with_back_invalidate(config.hdm, link), memory),
+      m_path(link, config.processing, memory),
+      m_link(std::make_unique<LineLink>(link, client())),
       m_meter(config.dev_load),
       m_events("events"),
       m_slots(config.depth),
@@ -208,17 +219,15 @@ void MemTarget::handle(const Event& event) {
             break;
         case Step::kLink:
             if (m_link_armed == now()) m_link_armed = Time::never();
-            m_link->advance(now());
-            arm_link();
+            advance_link();
             break;
-        case Step::kSnoop:
-            if (m_host != nullptr) m_host->snooped(m_snoops[event.subject]);
+        case Step::kSnoop: {
+            const auto tag = static_cast<std::uint16_t>(event.subject & 0xFFFU);
+            // A message of before a reset is lost.
+            if (event.subject >> 12U != (m_generation & 0xFFFFFU)) break;
+            snoop_message_arrived(tag);
             break;
-        case Step::kAck:
-            if (m_host != nullptr) {
-                m_host->conflict_acknowledged(static_cast<std::uint16_t>(event.subject));
-            }
-            break;
+        }
     }
 }
 
@@ -241,8 +250,24 @@ void MemTarget::arm_link() {
     m_events.schedule(std::max(next, now()), {Step::kLink, 0});
 }
 
+void MemTarget::advance_link() {
+    m_link->advance(now());
+    arm_link();
+    if (m_errors == nullptr) return;
+    const std::uint64_t errors = m_link->wire(Direction::kToCard).counters().crc_errors +
+                                 m_link->wire(Direction::kToHost).counters().crc_errors;
+    if (errors == m_crc_errors) return;
+    m_errors->crc_errors(errors - m_crc_errors);
+    m_crc_errors = errors;
+}
+
 void MemTarget::arrived(Direction direction, const FlitMessage& message, Time at) {
     m_link->consumed(direction, message.channel, at);
+    if ((message.id & kSnoopMessage) != 0) {
+        const std::uint32_t tag = message.id & 0xFFFU;
+        m_events.schedule(at + m_config.processing, {Step::kSnoop, tag | m_generation << 12U});
+        return;
+    }
     Slot& slot = m_slots[message.id];
     slot.where = Where::kTimed;
     if (direction == Direction::kToHost) {
@@ -326,24 +351,71 @@ bool MemTarget::claim(Dpa line, bool write) {
     if (!opcode) return true;
     const auto snoop = m_core.directory().start(line, *opcode);
     if (!snoop) return false;
-    m_snoops[snoop->tag] = *snoop;
-    m_events.schedule(now() + m_config.processing + m_config.link.propagation,
-                      {Step::kSnoop, snoop->tag});
+    m_snoops[snoop->tag].snoop = *snoop;
+    send_snoop_message(snoop->tag, SnoopMessage::Kind::kSnoop);
     return true;
 }
 
 bool MemTarget::conflict(std::uint16_t tag) {
-    if (!m_core.directory().conflict(tag)) return false;
-    m_events.schedule(now() + (m_config.processing + m_config.link.propagation) * 2,
-                      {Step::kAck, tag});
-    retry_blocked();
+    if (!m_core.directory().takes_conflict(tag)) return false;
+    if (m_snoops[tag].kind != SnoopMessage::Kind::kNone) return false;
+    send_snoop_message(tag, SnoopMessage::Kind::kConflict);
     return true;
 }
 
 bool MemTarget::respond(std::uint16_t tag, Opcode response) {
-    if (!m_core.directory().respond(tag, response)) return false;
-    retry_blocked();
+    if (!m_core.directory().takes(tag, response)) return false;
+    if (m_snoops[tag].kind != SnoopMessage::Kind::kNone) return false;
+    m_snoops[tag].response = response;
+    send_snoop_message(tag, SnoopMessage::Kind::kResponse);
     return true;
+}
+
+void MemTarget::send_snoop_message(std::uint16_t tag, SnoopMessage::Kind kind) {
+    using Kind = SnoopMessage::Kind;
+    m_snoops[tag].kind = kind;
+    const Direction direction =
+        kind == Kind::kSnoop || kind == Kind::kAck ? Direction::kToHost : Direction::kToCard;
+    if (m_config.fidelity == LinkFidelity::kBurst) {
+        m_events.schedule(m_path.message(direction, now()),
+                          {Step::kSnoop, tag | m_generation << 12U});
+        return;
+    }
+    constexpr std::array kChannels{Channel::kBiSnp, Channel::kBiSnp, Channel::kRwD, Channel::kNdr,
+                                   Channel::kBiRsp};
+    m_link->push(direction, {kSnoopMessage | tag, kChannels[static_cast<std::size_t>(kind)], false},
+                 now());
+    arm_link();
+}
+
+void MemTarget::snoop_message_arrived(std::uint16_t tag) {
+    using Kind = SnoopMessage::Kind;
+    const auto check = [&](bool expected) {
+        if (!expected) {
+            throw InvariantError(
+                fmt::format("CXL.mem front end: no message of snoop {} is due", tag));
+        }
+    };
+    const Kind kind = m_snoops[tag].kind;
+    m_snoops[tag].kind = Kind::kNone;
+    switch (kind) {
+        case Kind::kSnoop:
+            if (m_host != nullptr) m_host->snooped(m_snoops[tag].snoop);
+            return;
+        case Kind::kConflict:
+            check(m_core.directory().conflict(tag).has_value());
+            send_snoop_message(tag, Kind::kAck);
+            break;
+        case Kind::kAck:
+            if (m_host != nullptr) m_host->conflict_acknowledged(tag);
+            return;
+        case Kind::kResponse:
+            check(m_core.directory().respond(tag, m_snoops[tag].response));
+            break;
+        case Kind::kNone:
+            check(false);
+    }
+    retry_blocked();
 }
 
 void MemTarget::retry_blocked() {
@@ -354,7 +426,10 @@ void MemTarget::retry_blocked() {
 
 void MemTarget::reset() {
     m_core.reset();
-    m_link = std::make_unique<LineLink>(m_config.link, client());
+    m_link = std::make_unique<LineLink>(m_link_config, client());
+    m_crc_errors = 0;
+    ++m_generation;
+    for (SnoopMessage& message : m_snoops) message.kind = SnoopMessage::Kind::kNone;
     m_link_armed = Time::never();
     m_blocked.clear();
     for (std::uint32_t i = 0; i < m_slots.size(); ++i) {

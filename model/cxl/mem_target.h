@@ -29,8 +29,7 @@ namespace kvplane::cxl {
 enum class LinkFidelity : std::uint8_t { kBurst, kLine };
 
 struct MemTargetConfig {
-    LinkConfig link;
-    HdmConfig hdm;
+    HdmConfig hdm;  ///< back-invalidate follows from the link's flits
     DevLoadConfig dev_load;
     std::uint32_t depth = 64;             ///< requests in the card, each with its response buffer
     Time processing = Time::from_ns(15);  ///< protocol layers, each way (ASIC)
@@ -47,11 +46,22 @@ public:
     virtual void conflict_acknowledged(std::uint16_t tag) = 0;
 };
 
+/// Hears of errors that the link has corrected by sending again.
+class LinkErrorListener {
+public:
+    virtual ~LinkErrorListener() = default;
+    /// So many flits have arrived with a bad CRC since the last call.
+    virtual void crc_errors(std::uint64_t count) = 0;
+};
+
 class MemTarget final : public sc_core::sc_module, private LinkClient {
 public:
-    MemTarget(sc_core::sc_module_name name, const MemTargetConfig& config, LineMemoryIf& memory);
+    MemTarget(sc_core::sc_module_name name, const LinkConfig& link, const MemTargetConfig& config,
+              LineMemoryIf& memory);
 
-    tlm_utils::multi_passthrough_target_socket<MemTarget> socket{"socket"};
+    tlm_utils::multi_passthrough_target_socket<MemTarget, 32, tlm::tlm_base_protocol_types, 0,
+                                               sc_core::SC_ZERO_OR_MORE_BOUND>
+        socket{"socket"};
 
     /// Why there is no direct memory interface.
     static constexpr const char* kNoDmi =
@@ -62,10 +72,12 @@ public:
 
     /// Optional; set before the simulation starts.
     void connect(SnoopedHostIf& host) { m_host = &host; }
+    void listen(LinkErrorListener& listener) { m_errors = &listener; }
     /// The card wants a line of an HDM-DB region for itself: sends the snoop that this needs.
     /// False where one is needed and cannot start yet.
     [[nodiscard]] bool claim(Dpa line, bool write);
-    /// BIRsp and BIConflict of the host. False for one that answers nothing.
+    /// The host sends BIRsp or BIConflict. False, and nothing is sent, for one that answers no
+    /// snoop under way, or answers it again.
     [[nodiscard]] bool respond(std::uint16_t tag, Opcode response);
     [[nodiscard]] bool conflict(std::uint16_t tag);
 
@@ -80,10 +92,17 @@ public:
     void set_faults(const WireFaults& faults) { m_link->set_faults(faults); }
 
 private:
-    enum class Step : std::uint8_t { kBegin, kAnswer, kMemory, kEndResponse, kLink, kSnoop, kAck };
+    enum class Step : std::uint8_t { kBegin, kAnswer, kMemory, kEndResponse, kLink, kSnoop };
     struct Event {
         Step step = Step::kLink;
-        std::uint32_t subject = 0;  ///< slot, initiator or tag
+        std::uint32_t subject = 0;  ///< slot, initiator or snoop message
+    };
+    /// The message of a snoop that is on its way: one at a time.
+    struct SnoopMessage {
+        enum class Kind : std::uint8_t { kNone, kSnoop, kConflict, kAck, kResponse };
+        Kind kind = Kind::kNone;
+        Opcode response = Opcode::kBiRspI;
+        Snoop snoop;
     };
     /// Where a request is.
     enum class Where : std::uint8_t {
@@ -135,10 +154,14 @@ private:
     void fill_dev_load(tlm::tlm_generic_payload& payload, std::uint64_t occupied);
     [[nodiscard]] std::uint64_t ahead(Time at);
     void arm_link();
+    void advance_link();
+    void send_snoop_message(std::uint16_t tag, SnoopMessage::Kind kind);
+    void snoop_message_arrived(std::uint16_t tag);
 
     void arrived(Direction direction, const FlitMessage& message, Time at) override;
     void arrived(Direction direction, const Tlp& tlp, Time at) override;
 
+    LinkConfig m_link_config;
     MemTargetConfig m_config;
     LineMemoryIf& m_memory;
     MemCore m_core;
@@ -147,11 +170,14 @@ private:
     DevLoadMeter m_meter;
     EventHeap<Event> m_events;
     SnoopedHostIf* m_host = nullptr;
+    LinkErrorListener* m_errors = nullptr;
+    std::uint64_t m_crc_errors = 0;  ///< told
     std::vector<Initiator> m_initiators;
     std::vector<Slot> m_slots;
     std::vector<std::uint32_t> m_free_slots;
     std::vector<std::uint32_t> m_blocked;  ///< slots behind a snoop, in order
-    std::vector<Snoop> m_snoops;           ///< by tag, on their way to the host
+    std::vector<SnoopMessage> m_snoops;    ///< by tag
+    std::uint32_t m_generation = 0;        ///< resets so far
     std::uint32_t m_used = 0;
     std::size_t m_turn = 0;  ///< initiator that is let in next
     std::uint64_t m_answers = 0;

@@ -34,6 +34,12 @@ void TierAllocator::free(TierFrame frame) {
     --m_used;
 }
 
+void TierAllocator::clear() {
+    m_used = 0;
+    m_taken.clear();
+    m_free.clear();
+}
+
 bool TierAllocator::allocated(Dpa address) const {
     const std::uint64_t index = address.value / (kGranule.count * m_granules_per_block);
     return index < m_taken.size() && m_taken[index];

@@ -33,6 +33,9 @@ public:
     /// Throws InvariantError where `frame` is not allocated.
     void free(TierFrame frame);
 
+    /// Frees all.
+    void clear();
+
     /// Which of the tier's frames `frame` is, from 0; and back.
     [[nodiscard]] std::uint32_t number(TierFrame frame) const {
         return frame.granule / m_granules_per_block;

@@ -18,6 +18,9 @@ public:
     virtual ~BulkClient() = default;
     /// The copy of `token` held the wire over [start, end]; now is `end`.
     virtual void bulk_done(BulkDirection direction, std::uint32_t token, Time start, Time end) = 0;
+    /// The copy of `token` will not end: the card was reset under it, or holds all data back
+    /// (viral). May come from within start_bulk.
+    virtual void bulk_failed(BulkDirection direction, std::uint32_t token) = 0;
 };
 
 class BulkMemIf : public virtual sc_core::sc_interface {

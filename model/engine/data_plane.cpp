@@ -20,12 +20,15 @@ bool is_move(Opcode opcode) {
 }  // namespace
 
 DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config,
-                     index::ResidentIndex& index)
+                     index::ResidentIndex& index, management::PoisonList& poison,
+                     management::EventLog& events)
     : sc_module(name),
       m_config(config),
       m_link(config.movers.link),
       m_dram(config.movers.dram),
       m_tier(config.tier_capacity, config.block, index, *this),
+      m_poison(poison),
+      m_log(events),
       m_registers(config.queues, config.tier_capacity, *this),
       m_movers(make_movers(config.movers, *this)),
       m_chunks(config.movers.engine.chunk),
@@ -34,6 +37,9 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_fetch_started(config.queues),
       m_last_admitted(config.queues) {
     index.bind(*this);
+    const bool per_flit = config.movers.link.arbitration == cxl::Arbitration::kFlit;
+    m_wire_wait = m_link.serialisation(per_flit ? m_link.flit_bytes()
+                                                : m_link.write_tlp_bytes(config.movers.link.mps));
     m_buffer.resize(config.payload_bytes ? config.block.count : 0);
     SC_HAS_PROCESS(DataPlane);
     SC_METHOD(run);
@@ -77,11 +83,13 @@ void DataPlane::handle(const Event& event) {
 }
 
 void DataPlane::submission_tail(std::uint32_t queue, std::uint32_t tail) {
+    if (m_halted) return;
     m_queues[queue].submission_tail(m_registers.queue(queue), tail, now());
     try_fetch(queue);
 }
 
 void DataPlane::completion_head(std::uint32_t queue, std::uint32_t head) {
+    if (m_halted) return;
     m_queues[queue].completion_head(head);
     try_fetch(queue);
 }
@@ -206,11 +214,12 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         m_tier.begin_read(found.frame);
         if (found_blocks++ > 0) continue;
         const Time scheduled = found.record_done + m_config.movers.engine.schedule;
-        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), dram_share()) +
+        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), other_load()) +
                m_dram.line_service();
         block.dram = data - scheduled;
     }
     job.blocks.resize(found_blocks);
+    job.holds = found_blocks != 0;
     if (found_blocks == 0) {
         complete_at(id, answered);
         return;
@@ -242,6 +251,7 @@ void DataPlane::admit_demotion(std::uint32_t id) {
     }
     m_counters.tier_high_water = std::max(m_counters.tier_high_water, m_tier.frames().used());
     job.blocks.resize(accepted);
+    job.holds = accepted != 0;
     if (accepted == 0) {
         complete_at(id, last_lookup);
         return;
@@ -308,6 +318,7 @@ void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
 void DataPlane::commit(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     Time committed = now() + m_tier.commit_time();
+    job.holds = false;
     for (const MoveJob::Block& block : job.blocks) {
         if (job.opcode() == Opcode::kDemote) {
             committed = std::max(committed, m_tier.commit(block.key, block.frame, now()));
@@ -397,13 +408,11 @@ BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time star
 
 bool DataPlane::promote_payload(MoveJob& job, const MoveJob::Block& block) {
     if (job.status == Status::kPoisoned) return false;  // a run ends at its first bad block
-    if (m_config.payload_bytes) {
-        m_store.read(m_tier.frames().address(block.frame).value, m_buffer);
-        if (!m_chunks.intact(m_tier.frames().number(block.frame), m_buffer)) {
-            job.status = Status::kPoisoned;
-            ++m_counters.poisoned_blocks;
-            return false;
-        }
+    if (m_config.payload_bytes) m_store.read(m_tier.frames().address(block.frame).value, m_buffer);
+    if (poisoned(block.frame)) {
+        job.status = Status::kPoisoned;
+        ++m_counters.poisoned_blocks;
+        return false;
     }
     dma->write_window(job.window(), block.slot, m_config.block, m_buffer);
     return true;
@@ -411,9 +420,25 @@ bool DataPlane::promote_payload(MoveJob& job, const MoveJob::Block& block) {
 
 void DataPlane::demote_payload(const MoveJob& job, const MoveJob::Block& block) {
     dma->read_window(job.window(), block.slot, m_config.block, m_buffer);
+    m_poison.heal(m_tier.frames().address(block.frame), m_config.block);
     if (!m_config.payload_bytes) return;
     m_store.write(m_tier.frames().address(block.frame).value, m_buffer);
     m_chunks.record(m_tier.frames().number(block.frame), m_buffer);
+}
+
+/// Whether the block in `frame`, whose bytes are in the buffer, must not be delivered.
+bool DataPlane::poisoned(TierFrame frame) {
+    const Dpa from = m_tier.frames().address(frame);
+    if (m_poison.touches(from, m_config.block)) {
+        m_log.add(management::Severity::kFailure, management::MediaEvent::kPoisonRead,
+                  m_poison.within(from, m_config.block).front().line, now());
+        return true;
+    }
+    if (!m_config.payload_bytes || m_chunks.intact(m_tier.frames().number(frame), m_buffer)) {
+        return false;
+    }
+    m_log.add(management::Severity::kFailure, management::MediaEvent::kUncorrected, from, now());
+    return true;
 }
 
 Time DataPlane::fence() const {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The card's data plane: intents in, moves, completions out. One promotion passes here in this
 /// order: doorbell, descriptor fetch, checks, gather list, index lookup and record (Tier), mover
-/// (FlowServers), link, fence, index commit, completion entry.
+/// (FlowServers), link, fence, index commit, completion entry. It is also the memory behind the
+/// CXL.mem front end, whose lines share DRAM and wire with the moves.
 #pragma once
 
 #include <systemc>
 #include <vector>
 
 #include "model/common/event_heap.h"
+#include "model/cxl/line_memory_if.h"
 #include "model/engine/bulk_mem_if.h"
 #include "model/engine/chunk_table.h"
 #include "model/engine/dma_if.h"
@@ -16,7 +18,10 @@
 #include "model/engine/move_observer.h"
 #include "model/engine/movers.h"
 #include "model/engine/tier.h"
+#include "model/management/event_log.h"
+#include "model/management/poison_list.h"
 #include "model/management/queue_registers.h"
+#include "model/management/reset.h"
 #include "model/memory/sparse_store.h"
 
 namespace kvplane::engine {
@@ -36,20 +41,24 @@ struct DataPlaneCounters {
     std::uint64_t promoted_blocks = 0;
     std::uint64_t demoted_blocks = 0;
     std::uint64_t discarded_blocks = 0;
-    std::uint64_t poisoned_blocks = 0;  ///< not delivered: a chunk's CRC was wrong
-    Bytes read_from_tier;               ///< payload that left the tier's DRAM
-    Bytes written_to_tier;              ///< payload that reached it
+    std::uint64_t poisoned_blocks =
+        0;                  ///< not delivered: a chunk's CRC was wrong, or a line poisoned
+    Bytes read_from_tier;   ///< payload that left the tier's DRAM
+    Bytes written_to_tier;  ///< payload that reached it
     std::uint64_t tier_high_water = 0;  ///< blocks
 };
 
 class DataPlane final : public sc_core::sc_module,
                         public management::DoorbellListener,
                         public BulkMemIf,
+                        public cxl::LineMemoryIf,
                         private index::RecordReader,
                         private FlowClient {
 public:
+    /// What it is handed must outlive it.
     DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config,
-              index::ResidentIndex& index);
+              index::ResidentIndex& index, management::PoisonList& poison,
+              management::EventLog& events);
 
     /// The way to host memory and GPU windows.
     DmaPort dma{"dma"};
@@ -68,9 +77,29 @@ public:
     void read_bytes(Dpa address, std::span<std::uint8_t> data) const override;
     void write_bytes(Dpa address, std::span<const std::uint8_t> data) override;
 
-    /// One CXL.mem line by the host at `at`, which must not lie before earlier calls' times:
-    /// returns when the card's answer has left on the wire.
-    [[nodiscard]] Time host_line(Dpa address, bool write, Time at);
+    // The host's CXL.mem. A frame that holds a block cannot be written.
+    Time access_line(Time at, Dpa line, bool write) override;
+    void read(Dpa address, std::span<std::uint8_t> data) const override {
+        read_bytes(address, data);
+    }
+    void write(Dpa address, std::span<const std::uint8_t> data) override {
+        write_bytes(address, data);
+    }
+    [[nodiscard]] bool read_poison(Dpa line) override;
+    void set_poison(Dpa line, bool poisoned) override;
+    [[nodiscard]] bool writable(Dpa line) const override {
+        return !m_tier.frames().allocated(line);
+    }
+    [[nodiscard]] Ratio other_load() const override;
+    [[nodiscard]] Time wire_wait(cxl::Direction direction) const override;
+    void clear() override;
+
+    /// Viral: intents under way end without a completion, copies of a host-side mover fail, and
+    /// nothing more goes out before the next reset that takes the link down.
+    void halt();
+    /// A reset of the card. Intents under way end without a completion, as do copies where the link
+    /// goes down; what effect_of(kind) does not keep is gone, except for the bytes (clear()).
+    void reset(management::Reset kind);
 
     [[nodiscard]] const Tier& tier() const { return m_tier; }
     [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }
@@ -99,6 +128,9 @@ private:
     void complete(std::uint32_t job);
     void arm_movers();
     void close_host_window();
+    void drop_moves();
+    void fail_copies();
+    [[nodiscard]] bool poisoned(TierFrame frame);
 
     Time read_record_line(Time at, std::uint64_t line) override;
     void block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block, Time start,
@@ -109,7 +141,6 @@ private:
     [[nodiscard]] bool promote_payload(MoveJob& job, const MoveJob::Block& block);
     void demote_payload(const MoveJob& job, const MoveJob::Block& block);
 
-    [[nodiscard]] Ratio dram_share() const;
     [[nodiscard]] Time fence() const;
     [[nodiscard]] Time completion_flight() const;
     [[nodiscard]] std::uint32_t take_job();
@@ -118,6 +149,8 @@ private:
     cxl::Link m_link;
     memory::Dram m_dram;
     Tier m_tier;
+    management::PoisonList& m_poison;
+    management::EventLog& m_log;
     management::QueueRegisters m_registers;
     FlowServers m_movers;
     memory::SparseStore m_store;
@@ -133,15 +166,16 @@ private:
     std::vector<MoveJob> m_jobs;
     std::vector<std::uint32_t> m_free_jobs;
     Time m_check_free_at;
+    Time m_wire_wait;  ///< of a host's line behind the card's DMA: a flit or a TLP
     Time m_movers_armed = Time::never();
     struct Bulk {
         BulkClient* client = nullptr;
         Time start;
     };
     std::array<Bulk, 2> m_bulk{};
-    std::array<Time, 2> m_wire_free_at{};         ///< of single lines: towards the host, the card
     std::array<std::uint64_t, 2> m_host_lines{};  ///< read, written; in the open window
     bool m_host_window_open = false;
+    bool m_halted = false;
     DataPlaneCounters m_counters;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The part of the data plane that host-side accesses reach: single CXL.mem lines, and copies by a
-/// host-side mover.
+/// host-side mover; and what ends them all, resets.
 #include <algorithm>
 
 #include "model/engine/data_plane.h"
@@ -14,40 +14,49 @@ constexpr std::uint32_t kMillion = 1'000'000;
 
 }  // namespace
 
-Ratio DataPlane::dram_share() const {
-    const std::uint64_t used = m_movers.in_use(kDram);
+Ratio DataPlane::other_load() const {
+    const std::uint64_t used = m_movers.transfers(kDram);
+    if (used == 0) return {};
     return {static_cast<std::uint32_t>(static_cast<Uint128>(used) * kMillion /
                                        m_dram.bandwidth().bytes_per_second)};
 }
 
 Time DataPlane::read_record_line(Time at, std::uint64_t line) {
-    return m_dram.access_line(at, {line * kLine.count}, dram_share());
+    return m_dram.access_line(at, {line * kLine.count}, other_load());
 }
 
-Time DataPlane::host_line(Dpa address, bool write, Time at) {
-    const auto lines = [](cxl::WireCost cost) {
-        return (cost.wire * kLine.count + cost.payload - 1) / cost.payload;
-    };
-    const std::uint64_t down = lines(write ? m_link.mem_write_data() : m_link.mem_read_request());
-    const std::uint64_t up = lines(write ? m_link.mem_write_response() : m_link.mem_read_data());
-    // A line waits for the TLP that is on the wire, never for a chunk.
-    const std::uint64_t tlp = m_link.write_tlp_bytes(m_config.movers.link.mps);
-    const auto cross = [&](std::size_t wire, Mover busy, std::uint64_t bytes, Time from) {
-        const Time residual = m_movers.busy(busy) ? m_link.serialisation(tlp) : Time{};
-        Time& free_at = m_wire_free_at[wire];
-        free_at = std::max(from + residual, free_at) + m_link.serialisation(bytes);
-        return free_at;
-    };
-    const Time arrived = cross(kDownlink, kPull, down, at);
-    const Time done = m_dram.access_line(arrived, address, dram_share());
-    const Time answered = cross(kUplink, kPush, up, done);
-
+Time DataPlane::access_line(Time at, Dpa line, bool write) {
     ++m_host_lines[write ? 1 : 0];
     if (!m_host_window_open) {
         m_host_window_open = true;
         m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
     }
-    return answered;
+    return m_dram.access_line(at, line, other_load());
+}
+
+Time DataPlane::wire_wait(cxl::Direction direction) const {
+    const bool to_host = direction == cxl::Direction::kToHost;
+    return m_movers.busy(to_host ? kPush : kPull) ? m_wire_wait : Time{};
+}
+
+bool DataPlane::read_poison(Dpa line) {
+    if (!m_poison.contains(line)) return false;
+    m_log.add(management::Severity::kFailure, management::MediaEvent::kPoisonRead, line, now());
+    return true;
+}
+
+void DataPlane::set_poison(Dpa line, bool poisoned) {
+    if (poisoned) {
+        m_poison.add(line, management::PoisonSource::kExternal);
+    } else {
+        m_poison.remove(line);
+    }
+}
+
+void DataPlane::clear() {
+    m_store = {};
+    m_chunks = ChunkTable(m_config.movers.engine.chunk);
+    m_poison.clear();
 }
 
 void DataPlane::close_host_window() {
@@ -72,15 +81,69 @@ void DataPlane::close_host_window() {
 }
 
 void DataPlane::open_bulk(BulkDirection direction, Rate cap, BulkClient& client) {
-    const auto index = static_cast<std::size_t>(direction);
-    m_bulk[index].client = &client;
+    m_bulk[static_cast<std::size_t>(direction)].client = &client;
     m_movers.limit_cap(kBulkRead + static_cast<std::uint32_t>(direction), cap);
 }
 
 void DataPlane::start_bulk(BulkDirection direction, std::uint32_t token, Bytes size) {
+    if (m_halted) {
+        m_bulk[static_cast<std::size_t>(direction)].client->bulk_failed(direction, token);
+        return;
+    }
     m_movers.push(kBulkRead + static_cast<std::uint32_t>(direction),
                   {.id = token, .blocks = 1, .block_bytes = size}, now());
     arm_movers();
+}
+
+/// Everything that the engine has under way ends here, without a completion.
+void DataPlane::drop_moves() {
+    (void)m_movers.drop(kPush, now());
+    (void)m_movers.drop(kPull, now());
+    for (MoveJob& job : m_jobs) {
+        if (!job.holds) continue;
+        for (const MoveJob::Block& block : job.blocks) {
+            if (job.opcode() == Opcode::kDemote) {
+                m_tier.abandon(block.key, block.frame);
+            } else {
+                m_tier.end_read(block.frame, now());
+            }
+        }
+    }
+    m_jobs.clear();
+    m_free_jobs.clear();
+    m_queues.assign(m_queues.size(), IntentQueue(m_config.movers.engine.in_flight));
+    m_last_admitted.assign(m_last_admitted.size(), {});
+    m_check_free_at = {};
+    m_events.clear();
+    m_movers_armed = Time::never();
+    arm_movers();
+    if (m_host_window_open) m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
+}
+
+void DataPlane::fail_copies() {
+    for (const BulkDirection direction : {BulkDirection::kRead, BulkDirection::kWrite}) {
+        const auto index = static_cast<std::size_t>(direction);
+        for (const std::uint32_t token :
+             m_movers.drop(kBulkRead + static_cast<std::uint32_t>(direction), now())) {
+            m_bulk[index].client->bulk_failed(direction, token);
+        }
+    }
+}
+
+void DataPlane::halt() {
+    m_halted = true;
+    drop_moves();
+    fail_copies();
+}
+
+void DataPlane::reset(management::Reset kind) {
+    drop_moves();
+    if (kind != management::Reset::kFunction) {
+        m_halted = false;
+        fail_copies();
+    }
+    if (!management::effect_of(kind).index) m_tier.clear();
+    m_registers.reset(management::new_boot_generation(kind));
 }
 
 void DataPlane::read_bytes(Dpa address, std::span<std::uint8_t> data) const {

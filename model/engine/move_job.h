@@ -29,6 +29,7 @@ struct MoveJob {
     std::vector<Block> blocks;  ///< those that move
     std::uint32_t done = 0;     ///< blocks that arrived, or were discarded
     Status status = Status::kOk;
+    bool holds = false;  ///< frames of its blocks: read by it, or reserved
 
     [[nodiscard]] Opcode opcode() const { return static_cast<Opcode>(intent.opcode); }
     [[nodiscard]] bool has_list() const { return (intent.flags & kGatherList) != 0; }

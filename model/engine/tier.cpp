@@ -39,6 +39,19 @@ std::optional<TierFrame> Tier::reserve(const block::BlockKey& key) {
     return frame;
 }
 
+void Tier::abandon(const block::BlockKey& key, TierFrame frame) {
+    if (!m_arriving.erase(key)) throw InvariantError("a frame abandoned that was not reserved");
+    m_frames.free(frame);
+}
+
+void Tier::clear() {
+    m_index.clear();
+    m_frames.clear();
+    m_records.clear();
+    m_entries.clear();
+    m_arriving.clear();
+}
+
 Time Tier::commit(const block::BlockKey& key, TierFrame frame, Time at) {
     if (!m_arriving.erase(key)) throw InvariantError("a block committed without a reserved frame");
     index::HotRecord& hot = record(frame);

@@ -30,6 +30,8 @@ public:
 
     /// A frame for a block on its way in, which is not in the tier; nothing where the tier is full.
     [[nodiscard]] std::optional<TierFrame> reserve(const block::BlockKey& key);
+    /// Gives a reserved frame back: its block will not come.
+    void abandon(const block::BlockKey& key, TierFrame frame);
     /// Whether a frame is reserved for `key`.
     [[nodiscard]] bool arriving(const block::BlockKey& key) const {
         return m_arriving.find(key) != nullptr;
@@ -47,6 +49,9 @@ public:
     /// Removes a block that find() has found. Busy, and nothing changed, while it is read. `done`
     /// is when the index entry is gone.
     Discarded discard(const block::BlockKey& key, TierFrame frame, Time at, Time& done);
+
+    /// Forgets every block, those on their way in too; the index with them.
+    void clear();
 
     [[nodiscard]] const TierAllocator& frames() const { return m_frames; }
     [[nodiscard]] Time commit_time() const { return m_index.commit_time(); }

@@ -49,6 +49,9 @@ public:
     /// Removes `key`, which must be there. Returns when that is committed.
     virtual Time erase(const block::BlockKey& key, Time at) = 0;
 
+    /// Forgets every entry, as where power went.
+    virtual void clear() = 0;
+
     /// From submission to commit of an insert, update or erase without waiting.
     [[nodiscard]] virtual Time commit_time() const = 0;
     /// Blocks in SRAM, and in the DRAM-resident part.

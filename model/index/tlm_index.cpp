@@ -35,10 +35,16 @@ std::uint32_t pipeline_cycles(const IndexConfig& config) {
 }  // namespace
 
 TlmIndex::TlmIndex(const IndexConfig& config)
-    : m_clock(config.clock),
+    : m_config(config),
+      m_clock(config.clock),
       m_pipeline_cycles(pipeline_cycles(config)),
       m_table(cuckoo_config(config)),
       m_cycle(config.clock.cycles(1)) {}
+
+void TlmIndex::clear() {
+    m_table = CuckooTable(cuckoo_config(m_config));
+    m_overflow.clear();
+}
 
 Time TlmIndex::issue(Time at) {
     const Time start = std::max(at, m_free_at);

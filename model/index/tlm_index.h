@@ -21,6 +21,7 @@ public:
     Time insert(const block::BlockKey& key, const Entry& entry, Time at) override;
     Time update(const block::BlockKey& key, const Entry& entry, Time at) override;
     Time erase(const block::BlockKey& key, Time at) override;
+    void clear() override;
     [[nodiscard]] Time commit_time() const override { return m_clock.cycles(m_pipeline_cycles); }
     [[nodiscard]] std::uint64_t sram_entries() const override { return m_table.size(); }
     [[nodiscard]] std::uint64_t overflow_entries() const override { return m_overflow.size(); }
@@ -39,6 +40,7 @@ private:
     /// Takes the next issue slot at or after `at`; returns its start.
     Time issue(Time at);
 
+    IndexConfig m_config;
     Frequency m_clock;
     std::uint32_t m_pipeline_cycles;
     CuckooTable m_table;

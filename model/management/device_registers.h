@@ -36,6 +36,8 @@ public:
     void power_on(Time now);
     /// Registers as at the start; media stay as they are.
     void reset();
+    /// No delay is left.
+    void media_are_ready() { m_ready_at = {}; }
     [[nodiscard]] bool media_ready(Time now) const { return now >= m_ready_at; }
     [[nodiscard]] Time ready_at() const { return m_ready_at; }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/common/units.h"
+#include "model/cxl/line_memory_if.h"
 #include "model/management/event_log.h"
 #include "model/management/poison_list.h"
 

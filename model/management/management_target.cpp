@@ -24,7 +24,12 @@ ManagementTarget::ManagementTarget(sc_core::sc_module_name name, const Managemen
     SC_METHOD(announce);
     sensitive << m_timer.event();
     dont_initialize();
-    m_timer.schedule(m_device.ready_at(), true);
+    if (config.starts_cold) {
+        m_timer.schedule(m_device.ready_at(), true);
+    } else {
+        m_device.media_are_ready();
+        m_config_space.set_media_ready(true);
+    }
 }
 
 void ManagementTarget::listen(ManagementListener& listener) {

@@ -30,17 +30,18 @@ public:
 struct ManagementConfig {
     MailboxConfig mailbox;
     DeviceRegistersConfig device;
+    bool starts_cold = true;           ///< false: media have been ready for long
     Time access = Time::from_ns(741);  ///< round trip of an MMIO read, measured on Gen5 x16
 };
 
 class ManagementTarget final : public sc_core::sc_module {
 public:
-    /// `memory` is the memory whose poison is that of `poison` (PoisonedMemory).
+    /// `memory` is the memory whose poison is that of `poison`.
     ManagementTarget(sc_core::sc_module_name name, const ManagementConfig& config,
                      cxl::HdmDecoders& decoders, cxl::LineMemoryIf& memory, PoisonList& poison,
                      EventLog& events);
 
-    tlm_utils::simple_target_socket<ManagementTarget> socket{"socket"};
+    tlm_utils::simple_target_socket_optional<ManagementTarget> socket{"socket"};
 
     /// Optional; set before the simulation starts. Hears at once that media are not ready.
     void listen(ManagementListener& listener);

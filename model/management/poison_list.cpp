@@ -39,4 +39,8 @@ std::span<const PoisonList::Record> PoisonList::within(Dpa from, Bytes length) c
     return {m_records.data() + begin, end - begin};
 }
 
+void PoisonList::heal(Dpa from, Bytes length) {
+    while (touches(from, length)) remove(within(from, length).front().line);
+}
+
 }  // namespace kvplane::management

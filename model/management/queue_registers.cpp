@@ -21,6 +21,12 @@ QueueRegisters::QueueRegisters(std::uint32_t queues, Bytes tier_capacity,
       m_tier_capacity(tier_capacity),
       m_listener(listener) {}
 
+void QueueRegisters::reset(bool new_generation) {
+    m_queues.assign(m_queues.size(), {});
+    m_window_slots.assign(kWindows, 0);
+    if (new_generation) ++m_boot_generation;
+}
+
 bool QueueRegisters::write(std::uint64_t offset, std::uint64_t value) {
     if (offset % 8 != 0) return false;
     if (in_windows(offset)) {

@@ -64,6 +64,10 @@ public:
     /// False where there is no such register or it cannot be read.
     [[nodiscard]] bool read(std::uint64_t offset, std::uint64_t& value) const;
 
+    /// Queues and windows as after power-on; the boot generation goes on where handles of before
+    /// are stale.
+    void reset(bool new_generation);
+
     [[nodiscard]] const QueueSetup& queue(std::uint32_t index) const { return m_queues[index]; }
     [[nodiscard]] std::uint32_t queues() const {
         return static_cast<std::uint32_t>(m_queues.size());

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "model/card/card_memory.h"
-#include "model/card/memory_function.h"
+#include "model/card/type3_card.h"
 #include "model/common/sim_time.h"
+#include "model/index/tlm_index.h"
 #include "model/management/bytes.h"
 #include "tests/support/systemc_test.h"
 #include "tests/unit/model/cxl/at_initiator.h"
@@ -45,13 +45,14 @@ class CxlFaultTest : public test::SystemCTest,
                      public testing::WithParamInterface<cxl::LinkFidelity> {
 protected:
     void build(bool errors) {
-        card::MemoryFunctionConfig config;
-        config.management.mailbox.capacity = {kSize};
+        kvplane::card::CardConfig config;
+        config.tier_capacity = {kSize};
         config.management.device.media_ready = Time::from_us(3);
         config.mem.fidelity = GetParam();
-        function = std::make_unique<card::MemoryFunction>("card", config, memory);
+        card =
+            std::make_unique<kvplane::card::Type3Card>("card", config, Bytes::from_kib(64), index);
         firmware = std::make_unique<Firmware>("firmware");
-        firmware->socket.bind(function->management.socket);
+        firmware->socket.bind(card->management.socket);
         for (std::uint64_t i = 0; i < 3; ++i) {
             cxl::AtPlan plan;
             plan.requests = 2000;
@@ -61,9 +62,8 @@ protected:
             plan.expect_errors = errors;
             initiators.push_back(
                 std::make_unique<cxl::AtInitiator>(sc_core::sc_gen_unique_name("initiator"), plan));
-            initiators.back()->socket.bind(function->mem.socket);
+            initiators.back()->socket.bind(card->mem.socket);
         }
-        function->mem.core().set_media_ready(true);
         map();
     }
     void map() {
@@ -81,13 +81,13 @@ protected:
             EXPECT_EQ(initiator->held(), 0U);
             errors += initiator->errors;
         }
-        EXPECT_EQ(function->mem.in_flight(), 0U);
-        EXPECT_EQ(function->mem.answers(), 6000U);
+        EXPECT_EQ(card->mem.in_flight(), 0U);
+        EXPECT_EQ(card->mem.answers(), 6000U);
         return errors;
     }
 
-    card::CardMemory memory{{}};
-    std::unique_ptr<card::MemoryFunction> function;
+    index::TlmIndex index{{.sram = Bytes::from_kib(64)}};
+    std::unique_ptr<kvplane::card::Type3Card> card;
     std::unique_ptr<Firmware> firmware;
     std::vector<std::unique_ptr<cxl::AtInitiator>> initiators;
 };
@@ -98,7 +98,7 @@ TEST_P(CxlFaultTest, EveryResetInMidTraffic) {
     for (const Reset kind : {Reset::kFunction, Reset::kHot, Reset::kWarm, Reset::kCold, Reset::kCxl,
                              Reset::kCxlMemClear, Reset::kCold, Reset::kHot}) {
         run(Time{1'234'567 + static_cast<std::int64_t>(generation++) * 77'777});
-        function->reset(kind);
+        card->reset(kind);
         run(Time::from_ns(300));
         if (!management::effect_of(kind).decoders) map();
         run(Time::from_us(4));
@@ -110,14 +110,14 @@ TEST_P(CxlFaultTest, AFunctionLevelResetDoesNotTouchMemory) {
     build(false);
     for (int i = 0; i < 5; ++i) {
         run(Time::from_us(2));
-        function->reset(Reset::kFunction);
+        card->reset(Reset::kFunction);
     }
     EXPECT_EQ(finish(), 0U);
 }
 
 TEST_P(CxlFaultTest, ACrcStorm) {
     build(false);
-    function->mem.set_faults({300'000, 5});
+    card->mem.set_faults({300'000, 5});
     EXPECT_EQ(finish(), 0U);
 }
 
@@ -130,17 +130,17 @@ TEST_P(CxlFaultTest, DecodersThatGoAwayAndComeBack) {
         firmware->access(true, 0x1204, 2);
     }
     EXPECT_GT(finish(), 0U);
-    EXPECT_GT(function->mem.core().counters().unmapped, 0U);
+    EXPECT_GT(card->mem.core().counters().unmapped, 0U);
 }
 
 TEST_P(CxlFaultTest, ViralContainsEverything) {
     build(true);
     run(Time::from_us(2));
-    function->mem.core().set_viral(true);
+    card->raise_viral();
     finish();
     std::uint64_t poisoned = 0;
     for (const auto& initiator : initiators) poisoned += initiator->poisoned;
-    EXPECT_EQ(poisoned, function->mem.core().counters().poisoned);
+    EXPECT_EQ(poisoned, card->mem.core().counters().poisoned);
     EXPECT_GT(poisoned, 1000U);
 }
 
@@ -162,10 +162,10 @@ TEST_P(CxlFaultTest, AMailboxFloodAndPoisonedReads) {
     }
     EXPECT_EQ(finish(), 0U);
     EXPECT_GT(commands, 3U);
-    EXPECT_GT(function->events().size(management::Severity::kInformational), 0U);
+    EXPECT_GT(card->events().size(management::Severity::kInformational), 0U);
     std::uint64_t poisoned = 0;
     for (const auto& initiator : initiators) poisoned += initiator->poisoned;
-    EXPECT_EQ(poisoned, function->mem.core().counters().poisoned);
+    EXPECT_EQ(poisoned, card->mem.core().counters().poisoned);
     EXPECT_GT(poisoned, 0U);
 }
 

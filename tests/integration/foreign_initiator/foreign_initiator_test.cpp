@@ -12,8 +12,8 @@
 #include <tlm>
 #include <vector>
 
-#include "model/card/card_memory.h"
-#include "model/card/memory_function.h"
+#include "model/card/type3_card.h"
+#include "model/index/tlm_index.h"
 #include "tests/support/systemc_test.h"
 
 namespace {
@@ -121,11 +121,11 @@ public:
 class ForeignInitiatorTest : public kvplane::test::SystemCTest {
 protected:
     void build(kvplane::cxl::LinkFidelity fidelity) {
-        kvplane::card::MemoryFunctionConfig config;
-        config.management.mailbox.capacity = {kSize};
-        config.management.device.media_ready = {};
+        kvplane::card::CardConfig config;
+        config.tier_capacity = {kSize};
         config.mem.fidelity = fidelity;
-        card = std::make_unique<kvplane::card::MemoryFunction>("card", config, memory);
+        card = std::make_unique<kvplane::card::Type3Card>("card", config,
+                                                          kvplane::Bytes::from_kib(64), index);
         firmware = std::make_unique<Firmware>("firmware");
         firmware->socket.bind(card->management.socket);
     }
@@ -143,8 +143,8 @@ protected:
         firmware->store(0x1204, 2);
     }
 
-    kvplane::card::CardMemory memory{{}};
-    std::unique_ptr<kvplane::card::MemoryFunction> card;
+    kvplane::index::TlmIndex index{{.sram = kvplane::Bytes::from_kib(64)}};
+    std::unique_ptr<kvplane::card::Type3Card> card;
     std::unique_ptr<Firmware> firmware;
     std::vector<std::unique_ptr<Processor>> processors;
 };

@@ -32,6 +32,13 @@ Host::Host(sc_core::sc_module_name name, Bytes block, std::uint32_t ring_entries
     : sc_module(name), m_block(block), m_entries(ring_entries), m_next_list(kLists) {}
 
 void Host::end_of_elaboration() {
+    set_up();
+    bulk->open_bulk(engine::BulkDirection::kRead, {UINT64_MAX}, *this);
+    bulk->open_bulk(engine::BulkDirection::kWrite, {UINT64_MAX}, *this);
+}
+
+void Host::set_up() {
+    m_rings = {};
     EXPECT_TRUE(write_register(management::kWindowRegisters + 8 * kWindow, kSlots));
     for (std::uint32_t q = 0; q < kQueues; ++q) {
         const auto set = [&](QueueRegister which, std::uint64_t value) {
@@ -41,9 +48,10 @@ void Host::end_of_elaboration() {
         set(QueueRegister::kCompletionBase, kCompletions + q * kRing);
         set(QueueRegister::kEntries, m_entries);
         set(QueueRegister::kEnable, 1);
+        // Old completions must not look new.
+        const std::vector<std::uint8_t> empty(m_entries * sizeof(CompletionEntry));
+        m_memory.write(kCompletions + q * kRing, empty);
     }
-    bulk->open_bulk(engine::BulkDirection::kRead, {UINT64_MAX}, *this);
-    bulk->open_bulk(engine::BulkDirection::kWrite, {UINT64_MAX}, *this);
 }
 
 bool Host::write_register(std::uint64_t offset, std::uint64_t value) {
@@ -163,14 +171,27 @@ void Host::read_window(std::uint16_t window, std::uint32_t slot, Bytes size,
 
 Bench::Bench(const CardConfig& config, Bytes block, const std::string& name,
              std::uint32_t ring_entries)
-    : index(config.index),
+    : m_config(config),
+      index(config.index),
       card((name + "_card").c_str(), config, block, index),
       host((name + "_host").c_str(), block, ring_entries) {
     host.mmio.bind(card.mmio);
-    host.mem.bind(card.mem);
+    host.mem.bind(card.mem.socket);
     host.bulk.bind(card.bulk);
     card.dma.bind(host);
     card.data_plane().observe(host);
+    map();
+}
+
+void Bench::map() {
+    using cxl::HdmDecoders;
+    HdmDecoders& decoders = card.mem.core().decoders();
+    const std::uint64_t size = mapped_capacity(m_config).count;
+    decoders.write(HdmDecoders::kFirst + 0x08, static_cast<std::uint32_t>(size));
+    decoders.write(HdmDecoders::kFirst + 0x0C, static_cast<std::uint32_t>(size >> 32U));
+    decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kHostOnly | HdmDecoders::kCommit);
+    decoders.write(HdmDecoders::kGlobal, HdmDecoders::kEnable);
+    EXPECT_EQ(decoders.error(0), cxl::CommitError::kNone);
 }
 
 void Bench::drain() {

@@ -39,6 +39,10 @@ public:
     tlm_utils::simple_initiator_socket<Host> mem{"mem"};
     sc_core::sc_port<engine::BulkMemIf> bulk{"bulk"};
 
+    /// Sets the queues and windows up, as after each reset of the card. Rings start empty.
+    void set_up();
+    void end_of_elaboration() override;
+
     /// A whole intent for one block.
     [[nodiscard]] engine::Intent intent(engine::Opcode opcode, const block::BlockKey& key,
                                         std::uint32_t slot = 0) const;
@@ -65,6 +69,7 @@ public:
     std::vector<engine::BlockMove> promoted;
     std::vector<engine::BlockMove> demoted;
     std::vector<Time> bulk_ends;
+    std::uint64_t bulk_failures = 0;
 
     void read_host(Hpa address, std::span<std::uint8_t> data) override;
     void write_host(Hpa address, std::span<const std::uint8_t> data) override;
@@ -77,6 +82,7 @@ public:
     void bulk_done(engine::BulkDirection, std::uint32_t, Time, Time end) override {
         bulk_ends.push_back(end);
     }
+    void bulk_failed(engine::BulkDirection, std::uint32_t) override { ++bulk_failures; }
 
 private:
     static constexpr std::uint32_t kQueues = 2;
@@ -86,7 +92,6 @@ private:
         bool phase = true;
     };
 
-    void end_of_elaboration() override;
     void read_completions(std::uint32_t queue);
 
     Bytes m_block;
@@ -103,6 +108,8 @@ struct Bench {
     explicit Bench(const CardConfig& config, Bytes block = Bytes::from_kib(64),
                    const std::string& name = "bench", std::uint32_t ring_entries = 1024);
 
+    /// Programs one decoder over the whole card: host address = device address.
+    void map();
     /// Runs until nothing is pending.
     static void drain();
     /// The whole life of one intent; its completion is the last one heard.
@@ -110,6 +117,10 @@ struct Bench {
     /// Demotes `keys` as one run and expects that it works.
     void load(const std::vector<block::BlockKey>& keys);
 
+private:
+    CardConfig m_config;
+
+public:
     index::TlmIndex index;
     Type3Card card;
     Host host;

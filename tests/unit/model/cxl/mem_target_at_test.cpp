@@ -94,8 +94,9 @@ TEST_F(MemTargetTest, ACrcStormReachesNobodysData) {
 TEST_F(MemTargetTest, StarvedOfCreditsItStillAnswers) {
     MemTargetConfig config;
     config.fidelity = LinkFidelity::kLine;
-    config.link.request_credits = config.link.write_credits = config.link.response_credits = 1;
-    build(config);
+    LinkConfig link;
+    link.request_credits = link.write_credits = link.response_credits = 1;
+    build(config, link);
     add({});
     sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_MS));
     EXPECT_TRUE(m_initiators[0]->finished());
@@ -148,12 +149,12 @@ public:
 
 class CoherentTest : public MemTargetTest {
 protected:
-    void build_coherent() {
-        MemTargetConfig config;
-        config.link.flit = FlitLayout::k256BStandardHbr;
-        build(config, HdmDecoders::kBackInvalidate);
+    void build_coherent(bool loose = true, const MemTargetConfig& config = {}) {
+        LinkConfig link;
+        link.flit = FlitLayout::k256BStandardHbr;
+        build(config, link, HdmDecoders::kBackInvalidate);
         m_target->connect(host);
-        bind_loose();
+        if (loose) bind_loose();
     }
     /// The host takes a line exclusively.
     void take(std::uint64_t address) {
@@ -188,6 +189,9 @@ TEST_F(CoherentTest, TheCardTakesALineBackWithASnoop) {
     EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspS)) << "Inv leaves nothing";
     EXPECT_TRUE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI));
     EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI)) << "answered twice";
+    EXPECT_EQ(m_target->core().directory().host_state({64}), HostState::kExclusive) << "on its way";
+    wait();
+    EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI)) << "and later";
     EXPECT_EQ(m_target->core().directory().host_state({64}), HostState::kInvalid);
 }
 
@@ -204,18 +208,20 @@ TEST_F(CoherentTest, RequestsWaitBehindASnoopAndWritesDoNot) {
     const std::uint16_t tag = host.snoops[0].tag;
     EXPECT_TRUE(m_target->conflict(tag));
     EXPECT_FALSE(m_target->conflict(tag)) << "one conflict a snoop";
+    EXPECT_FALSE(m_target->respond(tag, Opcode::kBiRspI)) << "not before the acknowledgement";
+    sc_core::sc_start(sc_core::sc_time(50, sc_core::SC_NS));
+    EXPECT_TRUE(host.acknowledged.empty());
     EXPECT_FALSE(m_target->core().directory().blocks({0}, Channel::kReq));
     wait();
     EXPECT_EQ(host.acknowledged, std::vector<std::uint16_t>{tag});
     EXPECT_TRUE(m_target->respond(tag, Opcode::kBiRspI));
+    wait();
     EXPECT_EQ(m_target->core().directory().conflicts(), 1U);
+    EXPECT_EQ(m_target->core().directory().under_way(), 0U);
 }
 
 TEST_F(CoherentTest, FourPhaseRequestsGoOnOnceTheSnoopIsAnswered) {
-    MemTargetConfig config;
-    config.link.flit = FlitLayout::k256BStandardHbr;
-    build(config, HdmDecoders::kBackInvalidate);
-    m_target->connect(host);
+    build_coherent(false);
     m_target->core().directory().granted({0}, HostState::kExclusive);
     AtPlan plan;
     plan.lines = 1;
@@ -229,6 +235,46 @@ TEST_F(CoherentTest, FourPhaseRequestsGoOnOnceTheSnoopIsAnswered) {
     sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
     EXPECT_TRUE(initiator.finished());
 }
+
+/// Snoops travel on the wire, in each fidelity, behind what is on it; a reset loses them.
+class SnoopTest : public CoherentTest, public testing::WithParamInterface<LinkFidelity> {};
+
+TEST_P(SnoopTest, TravelsAsMessagesDo) {
+    MemTargetConfig config;
+    config.fidelity = GetParam();
+    build_coherent(false, config);
+    m_target->core().directory().granted({0}, HostState::kExclusive);
+    ASSERT_TRUE(m_target->claim({0}, true));
+    const Time begin = now();
+    while (host.snoops.empty() && now() - begin < Time::from_us(1)) {
+        sc_core::sc_start(sc_core::sc_time(100, sc_core::SC_PS));
+    }
+    ASSERT_EQ(host.snoops.size(), 1U);
+    // Processing and propagation, and a flit at most.
+    EXPECT_GT(now() - begin, Time::from_ns(25));
+    EXPECT_LT(now() - begin, Time::from_ns(25 + 5));
+    ASSERT_TRUE(m_target->conflict(host.snoops[0].tag));
+    wait();
+    ASSERT_EQ(host.acknowledged.size(), 1U);
+    ASSERT_TRUE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI));
+    m_target->reset();
+    map(HdmDecoders::kBackInvalidate);
+    m_target->core().directory().granted({0}, HostState::kExclusive);
+    ASSERT_TRUE(m_target->claim({0}, true)) << "the tag is free again";
+    ASSERT_TRUE(m_target->core().directory().takes(host.snoops[0].tag, Opcode::kBiRspI));
+    wait();
+    EXPECT_EQ(host.snoops.size(), 2U);
+    EXPECT_EQ(m_target->core().directory().under_way(), 1U) << "the old answer is lost";
+    ASSERT_TRUE(m_target->respond(host.snoops[1].tag, Opcode::kBiRspI));
+    wait();
+    EXPECT_EQ(m_target->core().directory().under_way(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fidelity, SnoopTest,
+                         testing::Values(LinkFidelity::kBurst, LinkFidelity::kLine),
+                         [](const auto& row) {
+                             return row.param == LinkFidelity::kBurst ? "Burst" : "Line";
+                         });
 
 TEST_F(MemTargetTest, BackInvalidateIsRefusedOn68ByteFlits) {
     build();

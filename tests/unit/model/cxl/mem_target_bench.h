@@ -37,7 +37,7 @@ public:
     void write(Dpa address, std::span<const std::uint8_t> data) override {
         for (std::size_t i = 0; i < data.size(); ++i) m_bytes[address.value + i] = data[i];
     }
-    [[nodiscard]] bool poisoned(Dpa line) const override { return m_poison.count(line.value) != 0; }
+    [[nodiscard]] bool read_poison(Dpa line) override { return m_poison.count(line.value) != 0; }
     void set_poison(Dpa line, bool poisoned) override {
         if (poisoned) {
             m_poison.insert(line.value);
@@ -47,6 +47,7 @@ public:
     }
     [[nodiscard]] bool writable(Dpa line) const override { return line.value != protected_line; }
     [[nodiscard]] Ratio other_load() const override { return load; }
+    [[nodiscard]] Time wire_wait(Direction) const override { return {}; }
     void clear() override {
         m_bytes.clear();
         m_poison.clear();
@@ -69,11 +70,11 @@ public:
 
 class MemTargetTest : public test::SystemCTest {
 protected:
-    void build(const MemTargetConfig& config = {}, std::uint32_t region = HdmDecoders::kHostOnly) {
+    void build(const MemTargetConfig& config = {}, const LinkConfig& link = {},
+               std::uint32_t region = HdmDecoders::kHostOnly) {
         MemTargetConfig full = config;
         full.hdm.capacity = {kSize};
-        full.hdm.back_invalidate = config.link.flit != FlitLayout::k68B;
-        m_target = std::make_unique<MemTarget>("target", full, memory);
+        m_target = std::make_unique<MemTarget>("target", link, full, memory);
         map(region);
     }
     void map(std::uint32_t region = HdmDecoders::kHostOnly) {

@@ -38,10 +38,10 @@ public:
 
 class ManagementTargetTest : public test::SystemCTest {
 protected:
-    ManagementTargetTest() : poisoned(memory, poison), core({2, {4 * kUnit}, true}, poisoned) {
+    ManagementTargetTest() : memory(&poison), core({2, {4 * kUnit}, true}, memory) {
         ManagementConfig config;
         config.mailbox.capacity = {4 * kUnit};
-        target = std::make_unique<ManagementTarget>("target", config, core.decoders(), poisoned,
+        target = std::make_unique<ManagementTarget>("target", config, core.decoders(), memory,
                                                     poison, events);
         host = std::make_unique<Host>("host");
         host->socket.bind(target->socket);
@@ -96,10 +96,9 @@ protected:
         return bytes;
     }
 
-    PlainMemory memory;
     PoisonList poison;
+    PlainMemory memory;
     EventLog events{16};
-    PoisonedMemory poisoned;
     cxl::MemCore core;
     Listener listener;
     std::unique_ptr<ManagementTarget> target;
