@@ -56,8 +56,9 @@ void ManagementTarget::reset(Reset kind) {
     m_component.reset();
     m_config_space.reset();
     if (!effect_of(kind).decoders) m_decoders.reset();
-    if (!effect_of(kind).dram) m_memory.clear();
+    // Traffic ends first: what it has moved by now was moved from memory as it was.
     if (m_listener != nullptr) m_listener->reset_done(kind);
+    if (!effect_of(kind).dram) m_memory.clear();
     if (kind == Reset::kCold) {
         m_events.reset();
         m_mailbox.reset();

@@ -39,6 +39,7 @@ void Host::end_of_elaboration() {
 
 void Host::set_up() {
     m_rings = {};
+    m_generation = static_cast<std::uint8_t>(read_register(8));
     EXPECT_TRUE(write_register(management::kWindowRegisters + 8 * kWindow, kSlots));
     for (std::uint32_t q = 0; q < kQueues; ++q) {
         const auto set = [&](QueueRegister which, std::uint64_t value) {
@@ -54,9 +55,19 @@ void Host::set_up() {
     }
 }
 
+std::uint64_t Host::read_register(std::uint64_t offset) {
+    std::uint64_t value = 0;
+    EXPECT_TRUE(access_register(tlm::TLM_READ_COMMAND, offset, value));
+    return value;
+}
+
 bool Host::write_register(std::uint64_t offset, std::uint64_t value) {
+    return access_register(tlm::TLM_WRITE_COMMAND, offset, value);
+}
+
+bool Host::access_register(tlm::tlm_command command, std::uint64_t offset, std::uint64_t& value) {
     tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_WRITE_COMMAND);
+    payload.set_command(command);
     payload.set_address(offset);
     payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
     payload.set_data_length(sizeof(value));
@@ -74,7 +85,8 @@ Intent Host::intent(engine::Opcode opcode, const block::BlockKey& key, std::uint
             .key_low = key.low,
             .key_high = key.high,
             .target = engine::make_target(kWindow, slot),
-            .length_4k = engine::granules(m_block)};
+            .length_4k = engine::granules(m_block),
+            .boot_generation = m_generation};
 }
 
 Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys,

@@ -54,6 +54,8 @@ public:
                                      std::uint32_t longer_last_block = 0);
     /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
     std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
+    /// Reads a register.
+    std::uint64_t read_register(std::uint64_t offset);
     /// Writes a register; false where the card refuses.
     bool write_register(std::uint64_t offset, std::uint64_t value);
 
@@ -92,12 +94,14 @@ private:
         bool phase = true;
     };
 
+    bool access_register(tlm::tlm_command command, std::uint64_t offset, std::uint64_t& value);
     void read_completions(std::uint32_t queue);
 
     Bytes m_block;
     std::uint32_t m_entries;
     std::array<Ring, kQueues> m_rings;
     std::uint32_t m_next_id = 1;
+    std::uint8_t m_generation = 0;  ///< boot generation of the card
     std::uint64_t m_next_list;
     memory::SparseStore m_memory;
     memory::SparseStore m_window;
