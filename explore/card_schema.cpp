@@ -10,51 +10,6 @@ using enum NumberClass;
 constexpr Time kShortest{1};  // no latency is zero
 constexpr Time kLongest = Time::from_ms(1);
 
-void describe_link(Table& t, cxl::LinkConfig& c) {
-    constexpr std::uint64_t kGiga = 1'000'000'000;
-    t.key("rate", c.rate,
-          one_of<TransferRate>({{8 * kGiga}, {16 * kGiga}, {32 * kGiga}, {64 * kGiga}}),
-          {kChosen, "PCIe 5.0; 68 B flits run at 8, 16 and 32 GT/s, 256 B flits at 32 and 64 GT/s",
-           "Bits per second and lane."});
-    t.key("width", c.width, one_of<std::uint32_t>({1, 2, 4, 8, 16}, "lanes"),
-          {kChosen, "baseline card: x16 Gen5", "Lanes of the link."});
-    using cxl::FlitLayout;
-    t.key("flit", c.flit,
-          choice<FlitLayout>({{"68B", FlitLayout::k68B},
-                              {"256B", FlitLayout::k256BStandardHbr},
-                              {"256B-low-latency", FlitLayout::k256BLowLatencyHbr},
-                              {"256B-pbr", FlitLayout::k256BStandardPbr},
-                              {"256B-low-latency-pbr", FlitLayout::k256BLowLatencyPbr}}),
-          {kChosen, "CXL 1.1 and 2.0 flit mode; the 256 B layouts are recalled, +-3 %",
-           "Size and layout of a flit on the wire."});
-    t.key(
-        "sync_header_bypass", c.sync_header_bypass, flag(),
-        {kChosen, "CXL specification, optional feature", "Leave the 128b/130b sync headers away."});
-    t.key("multi_data_header", c.multi_data_header, flag(),
-          {kChosen, "CXL specification; devices have a bit to turn it off",
-           "Allow two data-response headers in one slot."});
-    t.key("skp", c.skp, flag(),
-          {kChosen, "PCIe specification: 0.9973 of the wire", "Spend wire on SKP ordered sets."});
-    t.key("mps", c.mps, power_of_two<Bytes>({64}, {4096}),
-          {kChosen, "PCIe Max_Payload_Size; 256 B is what servers commonly negotiate",
-           "Largest payload of one TLP."});
-    t.key("mrrs", c.mrrs, power_of_two<Bytes>({64}, {4096}),
-          {kChosen, "PCIe Max_Read_Request_Size; 512 B is the reset value",
-           "Largest read request of a DMA read."});
-    t.key("pasid", c.pasid, flag(),
-          {kChosen, "PCIe specification: 4 B", "Prefix the card's DMA requests with a PASID."});
-    t.key("io_stream", c.io_stream, one_of<Bytes>({{64}, {66}}),
-          {kChosen, "64 B is certain; 66 B is possible and gives 3 % more",
-           "Bytes of a 68 B flit that carry TLPs."});
-    const Form<Rate> limit = between<Rate>({1'000'000}, {1'000'000'000'000});
-    t.key("push_rate_limit", c.push_rate_limit, limit,
-          {kChosen, "experimental: makes movers equal in a comparison",
-           "Limits the payload that the card writes to the host; null: the link alone does."});
-    t.key("pull_rate_limit", c.pull_rate_limit, limit,
-          {kChosen, "experimental: makes movers equal in a comparison",
-           "Limits the payload that the host reads from the card; null: the link alone does."});
-}
-
 void describe_engine(Table& t, engine::EngineConfig& c) {
     const Form<Time> latency = between<Time>(kShortest, kLongest);
     t.group("completion", [&] {
@@ -167,7 +122,7 @@ void describe(Table& t, card::CardConfig& c) {
               {kChosen, "baseline card: 2 TiB; frames have 32-bit numbers of 4 KiB",
                "DRAM of the card that holds blocks."});
     });
-    t.group("link", [&] { describe_link(t, c.link); });
+    describe_cxl(t, c);
     t.key("flight", c.flight, between<Time>(kShortest, kLongest),
           {kDerived, "half of the 741 ns MMIO read round trip measured on Gen5 x16",
            "One way between the card and the host or GPU."});

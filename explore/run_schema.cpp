@@ -141,6 +141,16 @@ void validate_card(const RunConfig& c, const Settings& s) {
     s.require(e.chunk <= e.staging, {"card.chunk", "card.staging"},
               fmt::format("card.chunk ({}) does not fit card.staging ({})", to_string(e.chunk),
                           to_string(e.staging)));
+    const cxl::DevLoadConfig& d = c.card.mem.dev_load;
+    const auto rises = [&](Ratio low, Ratio high, std::string_view low_key,
+                           std::string_view high_key) {
+        s.require(low < high, {low_key, high_key},
+                  fmt::format("{} ({}) is not below {} ({})", low_key, to_string(low), high_key,
+                              to_string(high)));
+    };
+    rises(d.hysteresis, d.optimal, "card.mem.dev_load.hysteresis", "card.mem.dev_load.optimal");
+    rises(d.optimal, d.moderate, "card.mem.dev_load.optimal", "card.mem.dev_load.moderate");
+    rises(d.moderate, d.severe, "card.mem.dev_load.moderate", "card.mem.dev_load.severe");
 }
 
 }  // namespace

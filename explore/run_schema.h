@@ -16,6 +16,8 @@ void describe(Table& table, serving::ServingConfig& c);
 void describe(Table& table, control::ControlConfig& c);
 void describe(Table& table, driver::DriverConfig& c);
 void describe(Table& table, card::CardConfig& c);
+/// Part of that: link, CXL.mem and management.
+void describe_cxl(Table& table, card::CardConfig& c);
 
 /// Every key of a run. `config` must outlive the table.
 [[nodiscard]] Table run_table(RunConfig& config);

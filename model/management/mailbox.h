@@ -48,7 +48,7 @@ struct MailboxConfig {
     std::uint32_t payload = 2048;        ///< bytes of the payload registers: 256 to 1 MiB
     std::uint32_t event_records = 64;    ///< of each log
     std::uint32_t poison_records = 256;  ///< in the poison list
-    std::uint16_t inject_limit = 64;     ///< lines with injected poison
+    std::uint32_t inject_limit = 64;     ///< lines with injected poison, at most 65,535
 };
 
 /// Health as the card reports it.

@@ -186,7 +186,9 @@ Bench::Bench(const CardConfig& config, Bytes block, const std::string& name,
     : m_config(config),
       index(config.index),
       card((name + "_card").c_str(), config, block, index),
-      host((name + "_host").c_str(), block, ring_entries) {
+      host((name + "_host").c_str(), block, ring_entries),
+      management((name + "_firmware").c_str()) {
+    management.socket.bind(card.management.socket);
     host.mmio.bind(card.mmio);
     host.mem.bind(card.mem.socket);
     host.bulk.bind(card.bulk);

@@ -107,6 +107,13 @@ private:
     memory::SparseStore m_window;
 };
 
+/// What configures the card: its socket alone.
+class Firmware final : public sc_core::sc_module {
+public:
+    explicit Firmware(sc_core::sc_module_name name) : sc_module(name) {}
+    tlm_utils::simple_initiator_socket<Firmware> socket{"socket"};
+};
+
 /// A card, its index and a host, wired. Several may live in one kernel.
 struct Bench {
     explicit Bench(const CardConfig& config, Bytes block = Bytes::from_kib(64),
@@ -128,6 +135,7 @@ public:
     index::TlmIndex index;
     Type3Card card;
     Host host;
+    Firmware management;
 };
 
 /// A key that stands for `n`.
