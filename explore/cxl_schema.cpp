@@ -60,8 +60,7 @@ void describe_io(Table& t, cxl::LinkConfig& c) {
     t.key("arbitration", c.arbitration,
           choice<cxl::Arbitration>(
               {{"flit", cxl::Arbitration::kFlit}, {"tlp", cxl::Arbitration::kTlp}}),
-          {kChosen, "CXL ARB/MUX arbitrates by flit",
-           "Where CXL.mem may cut in between CXL.io."});
+          {kChosen, "CXL ARB/MUX arbitrates by flit", "Where CXL.mem may cut in between CXL.io."});
     const Form<Rate> limit = between<Rate>({1'000'000}, {1'000'000'000'000});
     t.key("push_rate_limit", c.push_rate_limit, limit,
           {kChosen, "experimental: makes movers equal in a comparison",
@@ -103,9 +102,9 @@ void describe_mem(Table& t, cxl::MemTargetConfig& c) {
     t.group("dev_load", [&] {
         const Form<Ratio> share = between<Ratio>({1}, {1'000'000});
         const std::string source = "assumed: implementation defined (CXL 2.0, 3.3.2)";
-        t.key("optimal", c.dev_load.optimal, share,
+        t.key("optimal", c.dev_load.optimal, between<Ratio>({1}, {500'000}),
               {kAssumed, source, "Occupancy of the fullest queue from which DevLoad is Optimal."});
-        t.key("moderate", c.dev_load.moderate, share,
+        t.key("moderate", c.dev_load.moderate, between<Ratio>({1}, {800'000}),
               {kAssumed, source, "The same for Moderate Overload."});
         t.key("severe", c.dev_load.severe, share,
               {kAssumed, source, "The same for Severe Overload."});

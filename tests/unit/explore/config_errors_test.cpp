@@ -174,9 +174,10 @@ TEST_F(ConfigErrors, RulesOverSeveralKeys) {
         {"card:\n  dma: {read_size: 1 KiB}\n",
          "config.yaml:2: card.dma.read_size: card.dma.read_size (1 KiB) is above card.link.mrrs "
          "(512 B)"},
-        {"card:\n  mem: {dev_load: {moderate: 90 %}}\n",
-         "config.yaml:2: card.mem.dev_load.moderate: card.mem.dev_load.moderate (90 %) is not below "
-         "card.mem.dev_load.severe (85 %)"},
+        {"card:\n  mem: {dev_load: {severe: 55 %}}\n",
+         "config.yaml:2: card.mem.dev_load.severe: card.mem.dev_load.moderate (60 %) is not "
+         "below "
+         "card.mem.dev_load.severe (55 %)"},
         {"card:\n  link: {mrrs: 256 B}\n",
          "config.yaml:2: card.link.mrrs: card.dma.read_size (512 B) is above card.link.mrrs "
          "(256 B)"},

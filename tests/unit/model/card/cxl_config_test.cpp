@@ -18,20 +18,20 @@ constexpr Bytes kBlock = Bytes::from_kib(64);
 
 /// What a host sees of one card.
 struct Seen {
-    std::int64_t read = 0;        ///< an idle load, ps
-    std::int64_t stream = 0;      ///< 2000 reads and writes of four initiators, ps
-    std::int64_t beside = 0;      ///< a load beside a promotion, ps
-    std::int64_t optimal = 0;     ///< answers of a burst of 64 loads at this level or above
+    std::int64_t read = 0;     ///< an idle load, ps
+    std::int64_t stream = 0;   ///< 2000 reads and writes of four initiators, ps
+    std::int64_t beside = 0;   ///< a load beside a promotion, ps
+    std::int64_t optimal = 0;  ///< answers of a burst of 64 loads at this level or above
     std::int64_t moderate = 0;
     std::int64_t severe = 0;
-    std::int64_t falls = 0;       ///< loads after the burst until the level is Light again
-    std::int64_t registers = 0;   ///< a register read, ps
-    std::int64_t boot = 0;        ///< from a cold reset to media ready, us
-    std::int64_t command = 0;     ///< a mailbox command, us
-    std::int64_t payload = 0;     ///< of the mailbox, log2
-    std::int64_t decoders = 0;    ///< as the capability register says
-    std::int64_t injected = 0;    ///< lines into which poison could be injected, of 300
-    std::int64_t events = 0;      ///< kept of as many
+    std::int64_t falls = 0;      ///< loads after the burst until the level is Light again
+    std::int64_t registers = 0;  ///< a register read, ps
+    std::int64_t boot = 0;       ///< from a cold reset to media ready, us
+    std::int64_t command = 0;    ///< a mailbox command, us
+    std::int64_t payload = 0;    ///< of the mailbox, log2
+    std::int64_t decoders = 0;   ///< as the capability register says
+    std::int64_t injected = 0;   ///< lines into which poison could be injected, of 300
+    std::int64_t events = 0;     ///< kept of as many
 };
 using What = std::int64_t Seen::*;
 
