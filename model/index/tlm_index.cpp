@@ -23,10 +23,11 @@ CuckooConfig cuckoo_config(const IndexConfig& config) {
 }
 
 std::uint32_t pipeline_cycles(const IndexConfig& config) {
-    const Time access = memory::sram_access_time(
-        {.capacity = {config.sram.count / config.banks},
-         .port_bits = config.slots * 8 * static_cast<std::uint32_t>(sizeof(Entry)),
-         .node = config.node});
+    const Time access = memory::sram_macro({.capacity = {config.sram.count / config.banks},
+                                            .port_bits = config.slots * 8 *
+                                                         static_cast<std::uint32_t>(sizeof(Entry)),
+                                            .node = config.node})
+                            .access;
     const Time cycle = config.clock.cycles(1);
     const std::int64_t sram_cycles = ((access + kRegisterMargin).ps + cycle.ps - 1) / cycle.ps;
     return kPipelineCycles - 1 + static_cast<std::uint32_t>(sram_cycles);
