@@ -9,6 +9,7 @@
 
 #include "model/common/flat_map.h"
 #include "model/engine/allocator.h"
+#include "model/index/record.h"
 #include "model/index/resident_index.h"
 
 namespace kvplane::engine {

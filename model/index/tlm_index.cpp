@@ -50,8 +50,9 @@ Time TlmIndex::issue(Time at) {
 LookupResult TlmIndex::lookup(const block::BlockKey& key, Time at) {
     const Time issued = issue(at);
     const Time done = issued + m_clock.cycles(lookup_cycles());
-    const std::optional<Entry> entry = m_table.lookup(key.fold());
-    if (entry || m_overflow.size() == 0) return {entry, issued, done};
+    const Answer answer = m_table.lookup(key.fold());
+    if (answer.found()) return {answer.entry, issued, done};
+    if (m_overflow.size() == 0) return {std::nullopt, issued, done};
     LookupResult behind = lookup_behind(key, done);
     behind.issued = issued;
     return behind;
@@ -65,7 +66,7 @@ LookupResult TlmIndex::lookup_behind(const block::BlockKey& key, Time at) {
 
 Time TlmIndex::insert(const block::BlockKey& key, const Entry& entry, Time at) {
     const Time done = issue(at) + commit_time();
-    if (m_table.insert(key.fold(), entry) == InsertStatus::kDone) return done;
+    if (m_table.insert(key.fold(), entry).done()) return done;
     if (!m_overflow.insert(key, entry)) throw InvariantError("index: a key inserted twice");
     return m_records->read_record_line(done, key.low);
 }
@@ -76,14 +77,15 @@ Time TlmIndex::update(const block::BlockKey& key, const Entry& entry, Time at) {
         *found = entry;
         return m_records->read_record_line(done, key.low);
     }
-    if (!m_table.update(key.fold(), entry)) throw InvariantError("index: no entry to update");
+    if (!m_table.update(key.fold(), entry).done())
+        throw InvariantError("index: no entry to update");
     return done;
 }
 
 Time TlmIndex::erase(const block::BlockKey& key, Time at) {
     const Time done = issue(at) + commit_time();
     if (m_overflow.erase(key)) return m_records->read_record_line(done, key.low);
-    if (!m_table.erase(key.fold())) throw InvariantError("index: no entry to erase");
+    if (!m_table.erase(key.fold()).done()) throw InvariantError("index: no entry to erase");
     return done;
 }
 
