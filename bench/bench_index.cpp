@@ -6,6 +6,7 @@
 
 #include "model/common/random.h"
 #include "model/index/cuckoo_table.h"
+#include "model/index/tlm_index.h"
 
 namespace kvplane::index {
 namespace {
@@ -100,6 +101,79 @@ void BM_TableChurn(benchmark::State& state) {
     report(state, "operations", 2 * static_cast<std::uint64_t>(state.iterations()));
 }
 BENCHMARK(BM_TableChurn)->Arg(4)->Arg(8);
+
+/// DRAM of a fixed latency; hot records by frame.
+class FixedDram final : public RecordReader {
+public:
+    Time read_record_line(Time at, std::uint64_t /*line*/) override {
+        return at + Time::from_ns(57);
+    }
+    block::BlockKey key_of(std::uint32_t frame) override { return {key_of_frame(frame), frame}; }
+    static std::uint64_t key_of_frame(std::uint32_t frame) {
+        return index::key_of(std::uint64_t{frame} + 1);
+    }
+};
+
+/// Timed lookups, one a cycle; 8 MiB of SRAM. Argument: blocks in the index, in thousands.
+void BM_TlmIndexLookup(benchmark::State& state) {
+    FixedDram dram;
+    TlmIndex index(IndexConfig{});
+    index.bind(dram);
+    const auto blocks = static_cast<std::uint32_t>(state.range(0)) * 1'000;
+    Entry entry = resident();
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+        entry.frame = i;
+        index.insert(dram.key_of(i), entry, {});
+    }
+    Time at = Time::from_s(1);
+    std::uint32_t i = 0;
+    for (auto _ : state) {
+        i += 7'919;
+        if (i >= blocks) i -= blocks;
+        at += Time::from_ns(1);
+        benchmark::DoNotOptimize(index.lookup(dram.key_of(i), at));
+    }
+    report(state, "lookups", static_cast<std::uint64_t>(state.iterations()));
+}
+BENCHMARK(BM_TlmIndexLookup)->Arg(200)->Arg(419)->Arg(1'000);
+
+/// Of ten timed requests six look up, three update, and the last deletes or inserts: writes drain
+/// and keys are kicked behind every one.
+void BM_TimedTableMix(benchmark::State& state) {
+    TimedTable table(IndexConfig{});
+    std::vector<std::uint64_t> numbers;
+    std::uint64_t next = 1;
+    const auto insert = [&](Time at) {
+        numbers.push_back(next);
+        benchmark::DoNotOptimize(table.submit(
+            {.operation = Operation::kInsert, .key = key_of(next++), .entry = resident()}, at));
+    };
+    while (numbers.size() < table.table().capacity() * 8 / 10) insert({});
+    Time at = Time::from_s(1);
+    std::uint64_t n = 0;
+    std::uint64_t i = 0;
+    for (auto _ : state) {
+        at += Time::from_ns(1);
+        n = (n + 7'919) % numbers.size();
+        const std::uint64_t turn = i++ % 20;
+        if (turn == 9) {
+            benchmark::DoNotOptimize(
+                table.submit({.operation = Operation::kDelete, .key = key_of(numbers[n])}, at));
+            numbers[n] = numbers.back();
+            numbers.pop_back();
+        } else if (turn == 19) {
+            insert(at);
+        } else {
+            benchmark::DoNotOptimize(
+                table.submit({.operation = turn % 10 < 6 ? Operation::kLookup : Operation::kUpdate,
+                              .key = key_of(numbers[n]),
+                              .entry = resident()},
+                             at));
+        }
+    }
+    report(state, "requests", static_cast<std::uint64_t>(state.iterations()));
+}
+BENCHMARK(BM_TimedTableMix);
 
 }  // namespace
 }  // namespace kvplane::index

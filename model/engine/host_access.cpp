@@ -24,6 +24,8 @@ Time DataPlane::read_record_line(Time at, std::uint64_t line) {
     return m_dram.access_line(at, {line * kLine.count}, dram_share());
 }
 
+block::BlockKey DataPlane::key_of(std::uint32_t frame) { return m_tier.key_of({frame}); }
+
 Time DataPlane::host_line(Dpa address, bool write, Time at) {
     const auto lines = [](cxl::WireCost cost) {
         return (cost.wire * kLine.count + cost.payload - 1) / cost.payload;

@@ -52,6 +52,8 @@ Time Tier::commit(const block::BlockKey& key, TierFrame frame, Time at) {
     return m_index.insert(key, entry, at);
 }
 
+block::BlockKey Tier::key_of(TierFrame frame) { return record(frame).key; }
+
 void Tier::begin_read(TierFrame frame) { ++record(frame).references; }
 
 void Tier::end_read(TierFrame frame, Time at) {
@@ -62,7 +64,7 @@ void Tier::end_read(TierFrame frame, Time at) {
     --hot.references;
     index::Entry& entry = m_entries[m_frames.number(frame)];
     entry.version = (entry.version + 1U) & 0xFFU;
-    m_index.update(hot.key, entry, at);
+    m_index.update(hot.key, entry, index::field::kMove, std::nullopt, at);
 }
 
 Tier::Discarded Tier::discard(const block::BlockKey& key, TierFrame frame, Time at, Time& done) {

@@ -49,6 +49,8 @@ public:
     /// is when the index entry is gone.
     Discarded discard(const block::BlockKey& key, TierFrame frame, Time at, Time& done);
 
+    /// The full key in the hot record of a frame.
+    [[nodiscard]] block::BlockKey key_of(TierFrame frame);
     [[nodiscard]] const TierAllocator& frames() const { return m_frames; }
     [[nodiscard]] Time commit_time() const { return m_index.commit_time(); }
 
