@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "model/common/units.h"
 #include "model/memory/sram_macro.h"
@@ -28,9 +29,9 @@ struct IndexConfig {
     std::uint32_t store_buffer = 16;     ///< slot writes that may wait, of each choice
     std::uint32_t fingerprint_bits = 0;  ///< 0: whole buckets are read; see CuckooConfig
     Overflow overflow = Overflow::kDram;
-    bool fill = true;                     ///< entries found in DRAM move into the SRAM
-    Bytes filter = Bytes::from_kib(256);  ///< on-chip filter of keys in DRAM; 0: none
-    std::uint32_t dram_probes = 64;       ///< probes of the part in DRAM under way at once
+    bool fill = true;  ///< entries found in DRAM move into the SRAM
+    std::optional<Bytes> filter = Bytes::from_kib(256);  ///< on-chip, of keys in DRAM
+    std::uint32_t dram_probes = 64;  ///< probes of the part in DRAM under way at once
 };
 
 }  // namespace kvplane::index

@@ -9,7 +9,7 @@ namespace kvplane::index {
 
 TlmIndex::TlmIndex(const IndexConfig& config)
     : m_sram(config),
-      m_filter(config.filter),
+      m_filter(config.filter.value_or(Bytes{})),
       m_commit_time(config.clock.cycles(m_sram.latency_cycles())),
       m_queue_time(config.clock.cycles(lookup_cycles()) - m_commit_time),
       m_fills(config.fill),

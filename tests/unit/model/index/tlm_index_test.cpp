@@ -162,7 +162,7 @@ TEST_F(TlmIndexTest, WhatDoesNotFitTheSramLivesBehindOneLineOfDram) {
 }
 
 TEST_F(TlmIndexTest, WithoutAFilterAnAbsentKeyIsLookedForInDram) {
-    const auto index = make({.sram = Bytes::from_kib(4), .stash = 1, .filter = {}});
+    const auto index = make({.sram = Bytes::from_kib(4), .stash = 1, .filter = std::nullopt});
     RandomStream random(14, "no filter");
     for (std::uint32_t i = 0; i < 300; ++i) {
         (void)insert(*index, {random.bits(), random.bits()}, i, {});
