@@ -45,10 +45,7 @@ Time Tier::commit(const block::BlockKey& key, TierFrame frame, Time at) {
     hot = {.key = key, .extent_count = 1, .size = m_block.count};
     hot.extents[0] = frame.granule;
     index::Entry& entry = m_entries[m_frames.number(frame)];
-    entry = {};
-    entry.frame = frame.granule;
-    entry.size = 255;
-    entry.state = static_cast<std::uint64_t>(index::EntryState::kResident) & 7U;
+    entry = index::entry_of(hot, m_block);
     return m_index.insert(key, entry, at);
 }
 

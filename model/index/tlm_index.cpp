@@ -12,6 +12,7 @@ TlmIndex::TlmIndex(const IndexConfig& config)
       m_filter(config.filter.value_or(Bytes{})),
       m_commit_time(config.clock.cycles(m_sram.latency_cycles())),
       m_queue_time(config.clock.cycles(lookup_cycles()) - m_commit_time),
+      m_period(config.clock.cycles(1)),
       m_fills(config.fill),
       m_probe_done(std::max<std::uint32_t>(config.dram_probes, 1)) {
     m_due.reserve(m_probe_done.size());
@@ -145,6 +146,25 @@ Time TlmIndex::erase(const block::BlockKey& key, Time at) {
         throw InvariantError("index: no entry to erase");
     }
     return timed.done;
+}
+
+Time TlmIndex::rebuild(std::span<const HotRecord> records, Bytes block, Time at) {
+    Time done = at;
+    for (const HotRecord& record : records) {
+        const Time read = m_records->read_record_line(at, record.extents[0]);
+        at += m_period;
+        done = std::max(done, read);
+        if (record.extent_count == 0 || !intact(record)) continue;
+        LookupResult found = lookup(record.key, read);
+        if (found.entry && found.entry->frame != record.extents[0]) {
+            found = lookup_behind(record.key, found.done);
+        }
+        done = std::max(done, found.done);
+        if (found.entry) continue;
+        done = std::max(done, insert(record.key, entry_of(record, block), found.done));
+        ++m_counters.rebuilt;
+    }
+    return done;
 }
 
 void TlmIndex::fill_due(Time at) {

@@ -9,11 +9,13 @@
 /// behind the answer.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "model/index/config.h"
 #include "model/index/dram_table.h"
 #include "model/index/key_filter.h"
+#include "model/index/record.h"
 #include "model/index/resident_index.h"
 #include "model/index/timed_table.h"
 
@@ -29,7 +31,8 @@ struct IndexCounters {
     std::uint64_t dram_lines = 0;    ///< lines of the part in DRAM read and written
     std::uint64_t fills = 0;
     std::uint64_t victims = 0;
-    std::uint64_t lost = 0;  ///< entries that bit errors destroyed
+    std::uint64_t lost = 0;     ///< entries that bit errors destroyed
+    std::uint64_t rebuilt = 0;  ///< of them, those that came back from their record
 };
 
 class TlmIndex final : public ResidentIndex {
@@ -46,6 +49,11 @@ public:
     [[nodiscard]] Time commit_time() const override { return m_commit_time; }
     [[nodiscard]] std::uint64_t sram_entries() const override { return m_sram.table().size(); }
     [[nodiscard]] std::uint64_t overflow_entries() const override { return m_dram.size(); }
+
+    /// Brings back what bit errors destroyed, from the hot records of all frames: a line is read
+    /// for each, one a cycle, and a block whose record is intact and which is not in the index is
+    /// inserted. `block`: the size of a block before coding. Returns when all is done.
+    Time rebuild(std::span<const HotRecord> records, Bytes block, Time at);
 
     /// Cycles from request to answer of an SRAM hit without waiting.
     [[nodiscard]] std::uint32_t lookup_cycles() const {
@@ -82,6 +90,7 @@ private:
     RecordReader* m_records = nullptr;
     Time m_commit_time;
     Time m_queue_time;
+    Time m_period;
     bool m_fills;
     std::vector<Fill> m_due;         ///< fills that wait, in order of time
     std::vector<Time> m_probe_done;  ///< by place of a probe under way

@@ -9,25 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fake_dram.h"
 #include "model/common/errors.h"
 #include "model/common/random.h"
 
 namespace kvplane::index {
 namespace {
 
-constexpr Time kLineTime = Time::from_ns(57);
-
-class CountedReads final : public RecordReader {
-public:
-    Time read_record_line(Time at, std::uint64_t /*line*/) override {
-        ++reads;
-        return at + kLineTime;
-    }
-    block::BlockKey key_of(std::uint32_t frame) override { return keys.at(frame); }
-
-    int reads = 0;
-    std::unordered_map<std::uint32_t, block::BlockKey> keys;  ///< the hot records, by frame
-};
+constexpr Time kLineTime = FakeDram::kLineTime;
 
 struct KeyHash {
     std::size_t operator()(const block::BlockKey& key) const {
@@ -53,7 +42,7 @@ std::pair<block::BlockKey, block::BlockKey> keys_of_one_fold(std::uint64_t sum) 
 
 class TlmIndexTest : public testing::Test {
 protected:
-    CountedReads m_reads;
+    FakeDram m_reads;
     std::unique_ptr<TlmIndex> make(const IndexConfig& config = {}) {
         auto made = std::make_unique<TlmIndex>(config);
         made->bind(m_reads);
@@ -377,6 +366,53 @@ TEST_F(TlmIndexTest, AnEntryBeyondCorrectionIsLostAndItsBlockMissing) {
             ASSERT_EQ(result.entry->frame, i);
         }
     }
+}
+
+TEST_F(TlmIndexTest, ALostEntryComesBackFromItsRecord) {
+    const auto index = make({.sram = Bytes::from_kib(4), .stash = 1});
+    constexpr Bytes kBlock = Bytes::from_mib(5);
+    RandomStream random(20, "rebuild");
+    std::vector<HotRecord> records(300);
+    for (std::uint32_t i = 0; i < records.size(); ++i) {
+        HotRecord& record = records[i];
+        record.key = {random.bits(), random.bits()};
+        record.extent_count = 1;
+        record.extents[0] = i;
+        record.codec = 3;
+        record.size = kBlock.count / 2;
+        record.crc = record_crc(record);
+        m_reads.keys[i] = record.key;
+        (void)index->insert(record.key, entry_of(record, kBlock), {});
+    }
+    std::vector<std::uint32_t> lost;
+    for (std::uint32_t i = 0; i < records.size(); i += 7) {
+        if (!index->table().flip(records[i].key.fold(), 5)) continue;  // in DRAM, or the stash
+        ASSERT_TRUE(index->table().flip(records[i].key.fold(), 6));
+        ASSERT_FALSE(index->lookup(records[i].key, {}).entry);
+        lost.push_back(i);
+    }
+    ASSERT_GT(lost.size(), 20U);
+    // One record is itself broken: its block stays missing. One frame is empty.
+    records[lost[0]].size = 1;
+    records.push_back({});
+    const int reads = m_reads.reads;
+    const Time start = Time::from_ms(1);
+    const Time done = index->rebuild(records, kBlock, start);
+    EXPECT_EQ(index->counters().rebuilt, lost.size() - 1);
+    EXPECT_GE(m_reads.reads - reads, 301);
+    EXPECT_GT(done, start + Time::from_ns(300) + kLineTime);
+    EXPECT_LT(done, start + Time::from_us(10));
+    EXPECT_FALSE(index->lookup(records[lost[0]].key, done).entry);
+    for (std::uint32_t i = 0; i < 300; ++i) {
+        if (i == lost[0]) continue;
+        const LookupResult found = index->lookup(records[i].key, done);
+        ASSERT_TRUE(found.entry) << i;
+        EXPECT_EQ(found.entry->frame, i);
+        EXPECT_EQ(found.entry->size, 127U);
+        EXPECT_EQ(found.entry->decoder, 3U);
+    }
+    (void)index->rebuild(records, kBlock, done);
+    EXPECT_EQ(index->counters().rebuilt, lost.size() - 1);
 }
 
 TEST_F(TlmIndexTest, UpdatingOrErasingWhatIsNotThereIsABrokenInvariant) {
