@@ -9,7 +9,6 @@
 #include "model/card/type3_card.h"
 #include "model/common/flow_server.h"
 #include "model/common/random.h"
-#include "model/index/cuckoo_table.h"
 #include "model/index/tlm_index.h"
 #include "model/memory/sparse_store.h"
 
@@ -45,56 +44,6 @@ void BM_FlowServers(benchmark::State& state) {
     report(state, "blocks", std::uint64_t{jobs} * blocks);
 }
 BENCHMARK(BM_FlowServers)->Arg(1)->Arg(32);
-
-/// Delete and insert at a load of 0.80, with a lookup each.
-void BM_CuckooTable(benchmark::State& state) {
-    index::CuckooTable table({.buckets_log2 = 15});
-    RandomStream random(1, "bench");
-    std::vector<std::uint64_t> keys;
-    index::Entry entry;
-    entry.state = 1;
-    while (table.size() < table.capacity() * 8 / 10) {
-        keys.push_back(random.bits());
-        benchmark::DoNotOptimize(table.insert(keys.back(), entry));
-    }
-    std::uint64_t operations = 0;
-    for (auto _ : state) {
-        std::uint64_t& key = keys[random.uniform(keys.size())];
-        benchmark::DoNotOptimize(table.lookup(key));
-        table.erase(key);
-        key = random.bits();
-        benchmark::DoNotOptimize(table.insert(key, entry));
-        operations += 3;
-    }
-    report(state, "operations", operations);
-}
-BENCHMARK(BM_CuckooTable);
-
-class NoReads final : public index::RecordReader {
-    Time read_record_line(Time at, std::uint64_t) override { return at; }
-};
-
-void BM_TlmIndexLookup(benchmark::State& state) {
-    NoReads reads;
-    index::TlmIndex index(index::IndexConfig{});
-    index.bind(reads);
-    RandomStream random(2, "bench");
-    std::vector<block::BlockKey> keys;
-    index::Entry entry;
-    entry.state = 1;
-    for (int i = 0; i < 200'000; ++i) {
-        keys.push_back({random.bits(), random.bits()});
-        index.insert(keys.back(), entry, {});
-    }
-    Time at{};
-    std::uint64_t lookups = 0;
-    for (auto _ : state) {
-        at += Time::from_ns(1);
-        benchmark::DoNotOptimize(index.lookup(keys[lookups++ * 7'919 % keys.size()], at));
-    }
-    report(state, "lookups", lookups);
-}
-BENCHMARK(BM_TlmIndexLookup);
 
 /// The least host that keeps a card busy: one ring, one gather list.
 class BenchHost final : public sc_core::sc_module, public engine::DmaTargetIf {

@@ -96,9 +96,17 @@ void describe_index(Table& t, index::IndexConfig& c) {
                                     {"7 nm", memory::SramNode::k7nm},
                                     {"5 nm", memory::SramNode::k5nm}}),
           {kChosen, "baseline; CACTI at 22 nm, scaled", "Process node of the SRAM."});
+    t.key("ports", c.ports,
+          choice<memory::SramPorts>(
+              {{"1rw", memory::SramPorts::k1rw}, {"1r1w", memory::SramPorts::k1r1w}}),
+          {kChosen, "two ports double the area in CACTI: banks instead",
+           "Ports of each bank: one for both, or one for reads and one for writes."});
     t.key("clock", c.clock, between<Frequency>({10'000'000}, {10'000'000'000}),
           {kAssumed, "assumed", "Clock of the lookup engine."});
-    t.key("slots", c.slots, one_of<std::uint32_t>({2, 4}, "entries"),
+    t.key("choices", c.choices, one_of<std::uint32_t>({1, 2}, "buckets"),
+          {kDerived, "hash-table experiments: one choice of 4 slots overflows at a load of 0.07",
+           "Buckets that a key may be in; with one there are no kicks."});
+    t.key("slots", c.slots, one_of<std::uint32_t>({2, 4, 8}, "entries"),
           {kDerived, "hash-table experiments: 2 choices x 4 slots hold 0.8 without failures",
            "Entries of a bucket."});
     t.key("banks", c.banks, power_of_two<std::uint32_t>(2, 32, "banks"),
@@ -109,8 +117,21 @@ void describe_index(Table& t, index::IndexConfig& c) {
     t.key("kick_limit", c.kick_limit, between<std::uint32_t>(0, 1024, "kicks"),
           {kDerived, "hash-table experiments: a limit of 8 fails at a load of 0.8",
            "Displacements before an insert parks in the stash."});
+    t.key("store_buffer", c.store_buffer, between<std::uint32_t>(1, 64, "writes"),
+          {kDerived, "a prototype of the engine: 16 take an update a cycle",
+           "Slot writes of each choice that may wait for a bank."});
+    t.key("fingerprint_bits", c.fingerprint_bits, one_of<std::uint32_t>({0, 8, 12, 16}, "bits"),
+          {kChosen, "0: whole buckets are read",
+           "Fingerprints read before entries: less energy, another SRAM access."});
     t.key("overflow", c.overflow, choice<index::Overflow>({{"dram", index::Overflow::kDram}}),
           {kChosen, "baseline", "Where entries go that the SRAM does not hold."});
+    t.key("fill", c.fill, flag(),
+          {kChosen, "baseline", "Whether entries found in DRAM move into the SRAM, for a victim."});
+    t.key("filter", c.filter, power_of_two<Bytes>({64}, Bytes::from_mib(64)),
+          {kAssumed, "assumed; four counters of 4 bits a key",
+           "On-chip filter of the keys in DRAM; null: none, every miss of the SRAM reads DRAM."});
+    t.key("dram_probes", c.dram_probes, between<std::uint32_t>(1, 4096, "probes"),
+          {kAssumed, "assumed", "Probes of the part in DRAM under way at once."});
 }
 
 }  // namespace

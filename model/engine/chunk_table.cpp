@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/engine/intent.h"
+#include "model/common/crc32c.h"
 
 namespace kvplane::engine {
 

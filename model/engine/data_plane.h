@@ -133,6 +133,7 @@ private:
     [[nodiscard]] bool poisoned(TierFrame frame);
 
     Time read_record_line(Time at, std::uint64_t line) override;
+    [[nodiscard]] block::BlockKey key_of(std::uint32_t frame) override;
     void block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block, Time start,
                        Time end) override;
     void job_drained(std::uint32_t mover, std::uint32_t id, Time end) override;

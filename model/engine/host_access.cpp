@@ -25,6 +25,8 @@ Time DataPlane::read_record_line(Time at, std::uint64_t line) {
     return m_dram.access_line(at, {line * kLine.count}, other_load());
 }
 
+block::BlockKey DataPlane::key_of(std::uint32_t frame) { return m_tier.key_of({frame}); }
+
 Time DataPlane::access_line(Time at, Dpa line, bool write) {
     ++m_host_lines[write ? 1 : 0];
     if (!m_host_window_open) {

@@ -93,8 +93,6 @@ struct CompletionEntry {
 };
 static_assert(sizeof(CompletionEntry) == 16);
 
-[[nodiscard]] std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
-
 /// The CRC that `intent` should carry.
 [[nodiscard]] std::uint32_t intent_crc(const Intent& intent);
 

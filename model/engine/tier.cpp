@@ -58,12 +58,11 @@ Time Tier::commit(const block::BlockKey& key, TierFrame frame, Time at) {
     hot = {.key = key, .extent_count = 1, .size = m_block.count};
     hot.extents[0] = frame.granule;
     index::Entry& entry = m_entries[m_frames.number(frame)];
-    entry = {};
-    entry.frame = frame.granule;
-    entry.size = 255;
-    entry.state = static_cast<std::uint64_t>(index::EntryState::kResident) & 7U;
+    entry = index::entry_of(hot, m_block);
     return m_index.insert(key, entry, at);
 }
+
+block::BlockKey Tier::key_of(TierFrame frame) { return record(frame).key; }
 
 void Tier::begin_read(TierFrame frame) { ++record(frame).references; }
 
@@ -75,7 +74,7 @@ void Tier::end_read(TierFrame frame, Time at) {
     --hot.references;
     index::Entry& entry = m_entries[m_frames.number(frame)];
     entry.version = (entry.version + 1U) & 0xFFU;
-    m_index.update(hot.key, entry, at);
+    m_index.update(hot.key, entry, index::field::kMove, std::nullopt, at);
 }
 
 Tier::Discarded Tier::discard(const block::BlockKey& key, TierFrame frame, Time at, Time& done) {

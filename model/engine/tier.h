@@ -9,6 +9,7 @@
 
 #include "model/common/flat_map.h"
 #include "model/engine/allocator.h"
+#include "model/index/record.h"
 #include "model/index/resident_index.h"
 
 namespace kvplane::engine {
@@ -53,6 +54,8 @@ public:
     /// Forgets every block, those on their way in too; the index with them.
     void clear();
 
+    /// The full key in the hot record of a frame.
+    [[nodiscard]] block::BlockKey key_of(TierFrame frame);
     [[nodiscard]] const TierAllocator& frames() const { return m_frames; }
     [[nodiscard]] Time commit_time() const { return m_index.commit_time(); }
 

@@ -9,15 +9,19 @@
 #include "model/block/key.h"
 #include "model/common/units.h"
 #include "model/index/entry.h"
+#include "model/index/request.h"
 
 namespace kvplane::index {
 
-/// Reads records from the card's DRAM, where a key that is not in SRAM may be.
+/// The card's DRAM as the index sees it: lines of records and of the table behind the SRAM.
 class RecordReader {
 public:
     virtual ~RecordReader() = default;
-    /// Reads one 64 B line at `at`; returns when its data is there.
+    /// Reads or writes one 64 B line at `at`; returns when its data is there. Nobody waits for a
+    /// write.
     virtual Time read_record_line(Time at, std::uint64_t line) = 0;
+    /// The full key in the hot record of the block whose first extent is `frame`.
+    [[nodiscard]] virtual block::BlockKey key_of(std::uint32_t frame) = 0;
 };
 
 struct LookupResult {
@@ -26,7 +30,14 @@ struct LookupResult {
     Time done;                   ///< when the answer leaves the index
 };
 
-/// Operations are submitted in order of time and answered in that order.
+struct UpdateResult {
+    Status status = Status::kDone;  ///< DONE or VERSION_MISMATCH; MISS where the entry was lost
+    Entry entry;                    ///< the new one, or the one that is there
+    Time done;                      ///< when that is committed
+};
+
+/// Operations are submitted in order of time. What the SRAM answers is answered in that order; what
+/// the part in DRAM answers comes when its lines are there.
 ///
 /// SRAM holds 64-bit folds of keys, so that an entry found there is a candidate until the record's
 /// full key confirms it. Of two blocks with one fold the second lives in the DRAM-resident part:
@@ -44,8 +55,11 @@ public:
     [[nodiscard]] virtual LookupResult lookup_behind(const block::BlockKey& key, Time at) = 0;
     /// Adds `key`, which must not be there. Returns when the entry is committed.
     virtual Time insert(const block::BlockKey& key, const Entry& entry, Time at) = 0;
-    /// Replaces the entry of `key`, which must be there. Returns when that is committed.
-    virtual Time update(const block::BlockKey& key, const Entry& entry, Time at) = 0;
+    /// Replaces the fields of `mask` in the entry of `key`, which must be there; with `expect`,
+    /// only where its move version is that. Atomic: a lookup sees all of the old entry or of the
+    /// new.
+    virtual UpdateResult update(const block::BlockKey& key, const Entry& entry, FieldMask mask,
+                                std::optional<std::uint8_t> expect, Time at) = 0;
     /// Removes `key`, which must be there. Returns when that is committed.
     virtual Time erase(const block::BlockKey& key, Time at) = 0;
 

@@ -2,94 +2,216 @@
 #include "model/index/tlm_index.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "model/common/errors.h"
 
 namespace kvplane::index {
-namespace {
-
-/// Hash, SRAM, error correction, select (at one cycle of SRAM).
-constexpr std::uint32_t kPipelineCycles = 4;
-/// Set-up and margin of the register behind the SRAM.
-constexpr Time kRegisterMargin{100};
-
-CuckooConfig cuckoo_config(const IndexConfig& config) {
-    const std::uint64_t buckets = config.sram.count / sizeof(Entry) / config.slots / 2;
-    return {.buckets_log2 = static_cast<std::uint32_t>(std::bit_width(buckets) - 1),
-            .slots = config.slots,
-            .stash = config.stash,
-            .kick_limit = config.kick_limit};
-}
-
-std::uint32_t pipeline_cycles(const IndexConfig& config) {
-    const Time access = memory::sram_access_time(
-        {.capacity = {config.sram.count / config.banks},
-         .port_bits = config.slots * 8 * static_cast<std::uint32_t>(sizeof(Entry)),
-         .node = config.node});
-    const Time cycle = config.clock.cycles(1);
-    const std::int64_t sram_cycles = ((access + kRegisterMargin).ps + cycle.ps - 1) / cycle.ps;
-    return kPipelineCycles - 1 + static_cast<std::uint32_t>(sram_cycles);
-}
-
-}  // namespace
 
 TlmIndex::TlmIndex(const IndexConfig& config)
     : m_config(config),
-      m_clock(config.clock),
-      m_pipeline_cycles(pipeline_cycles(config)),
-      m_table(cuckoo_config(config)),
-      m_cycle(config.clock.cycles(1)) {}
-
-void TlmIndex::clear() {
-    m_table = CuckooTable(cuckoo_config(m_config));
-    m_overflow.clear();
+      m_sram(config),
+      m_filter(config.filter.value_or(Bytes{})),
+      m_commit_time(config.clock.cycles(m_sram.latency_cycles())),
+      m_queue_time(config.clock.cycles(lookup_cycles()) - m_commit_time),
+      m_period(config.clock.cycles(1)),
+      m_fills(config.fill),
+      m_probe_done(std::max<std::uint32_t>(config.dram_probes, 1)) {
+    m_due.reserve(m_probe_done.size());
 }
 
-Time TlmIndex::issue(Time at) {
-    const Time start = std::max(at, m_free_at);
-    m_free_at = start + m_cycle;
-    return start;
+void TlmIndex::clear() {
+    RecordReader* records = m_records;
+    const IndexCounters counters = m_counters;
+    *this = TlmIndex(m_config);
+    m_records = records;
+    m_counters = counters;
+}
+
+TimedAnswer TlmIndex::submit(const Request& request, Time at) {
+    const TimedAnswer timed = m_sram.submit(request, at);
+    if (timed.answer.uncorrectable) m_counters.lost += m_sram.table().drop_bad();
+    return timed;
 }
 
 LookupResult TlmIndex::lookup(const block::BlockKey& key, Time at) {
-    const Time issued = issue(at);
-    const Time done = issued + m_clock.cycles(lookup_cycles());
-    const std::optional<Entry> entry = m_table.lookup(key.fold());
-    if (entry || m_overflow.size() == 0) return {entry, issued, done};
-    LookupResult behind = lookup_behind(key, done);
-    behind.issued = issued;
-    return behind;
+    fill_due(at);
+    ++m_counters.lookups;
+    const std::uint64_t fold = key.fold();
+    const TimedAnswer timed = submit({.operation = Operation::kLookup, .key = fold}, at);
+    const Time done = timed.done + m_queue_time;
+    if (timed.answer.found()) {
+        ++m_counters.sram_hits;
+        return {timed.answer.entry, timed.issued, done};
+    }
+    if (m_dram.size() == 0) return {std::nullopt, timed.issued, done};
+    if (!m_filter.may_hold(fold)) {
+        ++m_counters.filtered;
+        return {std::nullopt, timed.issued, done};
+    }
+    return probe(key, timed.issued, done);
 }
 
 LookupResult TlmIndex::lookup_behind(const block::BlockKey& key, Time at) {
-    const Entry* entry = m_overflow.find(key);
-    const Time done = m_records->read_record_line(at, key.low);
-    return {entry == nullptr ? std::nullopt : std::optional(*entry), at, done};
+    if (m_dram.size() == 0 || !m_filter.may_hold(key.fold())) return {std::nullopt, at, at};
+    return probe(key, at, at);
+}
+
+LookupResult TlmIndex::probe(const block::BlockKey& key, Time issued, Time at) {
+    const DramTable::Probe found = m_dram.find(key);
+    Time& place = m_probe_done[m_next_probe];
+    m_next_probe = (m_next_probe + 1) % m_probe_done.size();
+    const Time done = read_lines(found, std::max(at, place));
+    place = done;
+    if (found.entry == nullptr) {
+        ++m_counters.false_passes;
+        return {std::nullopt, issued, done};
+    }
+    ++m_counters.dram_hits;
+    if (m_fills && m_due.size() < m_due.capacity()) m_due.push_back({done, key});
+    return {*found.entry, issued, done};
+}
+
+Time TlmIndex::read_lines(const DramTable::Probe& probe, Time at) {
+    const std::uint64_t mask = m_dram.lines() - 1;
+    for (std::uint32_t i = 0; i < probe.lines; ++i) {
+        at = m_records->read_record_line(at, (probe.first_line + i) & mask);
+    }
+    m_counters.dram_lines += probe.lines;
+    return at;
+}
+
+void TlmIndex::write_line(std::uint64_t line, Time at) {
+    (void)m_records->read_record_line(at, line);
+    ++m_counters.dram_lines;
 }
 
 Time TlmIndex::insert(const block::BlockKey& key, const Entry& entry, Time at) {
-    const Time done = issue(at) + commit_time();
-    if (m_table.insert(key.fold(), entry) == InsertStatus::kDone) return done;
-    if (!m_overflow.insert(key, entry)) throw InvariantError("index: a key inserted twice");
-    return m_records->read_record_line(done, key.low);
+    fill_due(at);
+    const Request request{.operation = Operation::kInsert, .key = key.fold(), .entry = entry};
+    TimedAnswer timed = submit(request, at);
+    if (timed.answer.status == Status::kUncorrectable) timed = submit(request, timed.done);
+    if (timed.answer.done()) return timed.done;
+    Time done = timed.done;
+    if (timed.answer.status == Status::kExists) {
+        // One fold: the record tells whether it is the same block.
+        const auto frame = static_cast<std::uint32_t>(timed.answer.entry.frame);
+        done = m_records->read_record_line(done, frame);
+        if (m_records->key_of(frame) == key) throw InvariantError("index: a key inserted twice");
+    }
+    if (m_dram.find(key).entry != nullptr) throw InvariantError("index: a key inserted twice");
+    return insert_behind(key, entry, done);
 }
 
-Time TlmIndex::update(const block::BlockKey& key, const Entry& entry, Time at) {
-    const Time done = issue(at) + commit_time();
-    if (Entry* found = m_overflow.find(key); found != nullptr) {
-        *found = entry;
-        return m_records->read_record_line(done, key.low);
+Time TlmIndex::insert_behind(const block::BlockKey& key, const Entry& entry, Time at) {
+    const DramTable::Probe probe = m_dram.insert(key, entry);
+    m_filter.add(key.fold());
+    const Time read = read_lines(probe, at);
+    write_line(probe.first_line + probe.lines - 1, read);
+    return read;
+}
+
+UpdateResult TlmIndex::update(const block::BlockKey& key, const Entry& entry, FieldMask mask,
+                              std::optional<std::uint8_t> expect, Time at) {
+    fill_due(at);
+    const std::uint64_t fold = key.fold();
+    if (m_filter.may_hold(fold)) {
+        const DramTable::Probe found = m_dram.find(key);
+        if (found.entry != nullptr) {
+            const Time read = read_lines(found, at + m_commit_time);
+            if (expect && *expect != found.entry->version) {
+                return {Status::kVersionMismatch, *found.entry, read};
+            }
+            *found.entry = merge(*found.entry, entry, mask);
+            write_line(found.first_line + found.lines - 1, read);
+            return {Status::kDone, *found.entry, read};
+        }
     }
-    if (!m_table.update(key.fold(), entry)) throw InvariantError("index: no entry to update");
-    return done;
+    const TimedAnswer timed = submit({.operation = Operation::kUpdate,
+                                      .key = fold,
+                                      .entry = entry,
+                                      .mask = mask,
+                                      .expect_version = expect.value_or(0),
+                                      .expect_valid = expect.has_value()},
+                                     at);
+    if (timed.answer.status == Status::kDone || timed.answer.status == Status::kVersionMismatch) {
+        return {timed.answer.status, timed.answer.entry, timed.done};
+    }
+    if (m_counters.lost == 0) throw InvariantError("index: no entry to update");
+    return {Status::kMiss, {}, timed.done};
 }
 
 Time TlmIndex::erase(const block::BlockKey& key, Time at) {
-    const Time done = issue(at) + commit_time();
-    if (m_overflow.erase(key)) return m_records->read_record_line(done, key.low);
-    if (!m_table.erase(key.fold())) throw InvariantError("index: no entry to erase");
+    fill_due(at);
+    const std::uint64_t fold = key.fold();
+    if (m_filter.may_hold(fold) && m_dram.find(key).entry != nullptr) {
+        const DramTable::Probe probe = m_dram.erase(key);
+        m_filter.remove(fold);
+        const Time read = read_lines(probe, at + m_commit_time);
+        write_line(probe.first_line + probe.lines - 1, read);
+        return read;
+    }
+    const TimedAnswer timed = submit({.operation = Operation::kDelete, .key = fold}, at);
+    if (!timed.answer.done() && m_counters.lost == 0) {
+        throw InvariantError("index: no entry to erase");
+    }
+    return timed.done;
+}
+
+Time TlmIndex::rebuild(std::span<const HotRecord> records, Bytes block, Time at) {
+    Time done = at;
+    for (const HotRecord& record : records) {
+        const Time read = m_records->read_record_line(at, record.extents[0]);
+        at += m_period;
+        done = std::max(done, read);
+        if (record.extent_count == 0 || !intact(record)) continue;
+        LookupResult found = lookup(record.key, read);
+        if (found.entry && found.entry->frame != record.extents[0]) {
+            found = lookup_behind(record.key, found.done);
+        }
+        done = std::max(done, found.done);
+        if (found.entry) continue;
+        done = std::max(done, insert(record.key, entry_of(record, block), found.done));
+        ++m_counters.rebuilt;
+    }
     return done;
+}
+
+void TlmIndex::fill_due(Time at) {
+    std::size_t done = 0;
+    while (done < m_due.size() && m_due[done].at <= at) {
+        const Fill due = m_due[done++];
+        fill(due.key, due.at);
+    }
+    m_due.erase(m_due.begin(), m_due.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void TlmIndex::fill(const block::BlockKey& key, Time at) {
+    const DramTable::Probe found = m_dram.find(key);
+    if (found.entry == nullptr) return;  // erased or filled in the meantime
+    const Entry entry = *found.entry;
+    const std::uint64_t fold = key.fold();
+    // Another block with this fold is there: it stays, and so does this one.
+    if (m_sram.table().lookup(fold).found()) return;
+    if (const std::optional<std::uint64_t> victim = m_sram.table().victim_for(fold)) {
+        evict(*victim, at);
+    }
+    const TimedAnswer timed =
+        submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, at);
+    if (!timed.answer.done()) return;
+    const DramTable::Probe removed = m_dram.erase(key);
+    m_filter.remove(fold);
+    write_line(removed.first_line + removed.lines - 1, timed.done);
+    ++m_counters.fills;
+}
+
+void TlmIndex::evict(std::uint64_t fold, Time at) {
+    // The victim is in DRAM before it leaves the SRAM: it is never in neither.
+    const TimedAnswer timed = submit({.operation = Operation::kEvict, .key = fold}, at);
+    if (!timed.answer.done()) return;
+    const auto frame = static_cast<std::uint32_t>(timed.answer.entry.frame);
+    const Time record = m_records->read_record_line(timed.done, frame);
+    (void)insert_behind(m_records->key_of(frame), timed.answer.entry, record);
+    ++m_counters.victims;
 }
 
 }  // namespace kvplane::index

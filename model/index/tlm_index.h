@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The resident index as TLM: a cuckoo table in modelled SRAM, and behind it a table in the card's
-/// DRAM for what does not fit. One operation a cycle enters the pipeline; a lookup takes four
-/// cycles, one more for each further cycle of SRAM access, and two in request and response queues.
+/// The resident index as TLM: a table in modelled SRAM (TimedTable), and behind it a table in the
+/// card's DRAM for what does not fit.
+///
+/// A key is in one of the two. An insert that the SRAM refuses goes to DRAM, so that no block is
+/// ever lost for want of room. A lookup that misses the SRAM asks the filter, and only where that
+/// knows the key reads DRAM, a line a probe. An entry found there moves into the SRAM (a fill) and
+/// one of those in its place moves out (a victim, whose record tells its full key); both happen
+/// behind the answer.
 #pragma once
 
-#include "model/common/flat_map.h"
+#include <span>
+#include <vector>
+
 #include "model/index/config.h"
-#include "model/index/cuckoo_table.h"
+#include "model/index/dram_table.h"
+#include "model/index/key_filter.h"
+#include "model/index/record.h"
 #include "model/index/resident_index.h"
+#include "model/index/timed_table.h"
 
 namespace kvplane::index {
+
+/// Events since the index was made.
+struct IndexCounters {
+    std::uint64_t lookups = 0;
+    std::uint64_t sram_hits = 0;  ///< candidates: the record may tell that it is another key
+    std::uint64_t dram_hits = 0;
+    std::uint64_t filtered = 0;      ///< absent keys that cost no read
+    std::uint64_t false_passes = 0;  ///< absent keys that the filter let pass
+    std::uint64_t dram_lines = 0;    ///< lines of the part in DRAM read and written
+    std::uint64_t fills = 0;
+    std::uint64_t victims = 0;
+    std::uint64_t lost = 0;     ///< entries that bit errors destroyed
+    std::uint64_t rebuilt = 0;  ///< of them, those that came back from their record
+};
 
 class TlmIndex final : public ResidentIndex {
 public:
@@ -19,35 +43,61 @@ public:
     [[nodiscard]] LookupResult lookup(const block::BlockKey& key, Time at) override;
     [[nodiscard]] LookupResult lookup_behind(const block::BlockKey& key, Time at) override;
     Time insert(const block::BlockKey& key, const Entry& entry, Time at) override;
-    Time update(const block::BlockKey& key, const Entry& entry, Time at) override;
+    UpdateResult update(const block::BlockKey& key, const Entry& entry, FieldMask mask,
+                        std::optional<std::uint8_t> expect, Time at) override;
     Time erase(const block::BlockKey& key, Time at) override;
     void clear() override;
-    [[nodiscard]] Time commit_time() const override { return m_clock.cycles(m_pipeline_cycles); }
-    [[nodiscard]] std::uint64_t sram_entries() const override { return m_table.size(); }
-    [[nodiscard]] std::uint64_t overflow_entries() const override { return m_overflow.size(); }
+    [[nodiscard]] Time commit_time() const override { return m_commit_time; }
+    [[nodiscard]] std::uint64_t sram_entries() const override { return m_sram.table().size(); }
+    [[nodiscard]] std::uint64_t overflow_entries() const override { return m_dram.size(); }
+
+    /// Brings back what bit errors destroyed, from the hot records of all frames: a line is read
+    /// for each, one a cycle, and a block whose record is intact and which is not in the index is
+    /// inserted. `block`: the size of a block before coding. Returns when all is done.
+    Time rebuild(std::span<const HotRecord> records, Bytes block, Time at);
 
     /// Cycles from request to answer of an SRAM hit without waiting.
-    [[nodiscard]] std::uint32_t lookup_cycles() const { return m_pipeline_cycles + kQueueCycles; }
+    [[nodiscard]] std::uint32_t lookup_cycles() const {
+        return m_sram.latency_cycles() + kQueueCycles;
+    }
+    [[nodiscard]] const TimedTable& sram() const { return m_sram; }
+    [[nodiscard]] const IndexCounters& counters() const { return m_counters; }
+    /// For faults: the table whose bits may be flipped.
+    [[nodiscard]] CuckooTable& table() { return m_sram.table(); }
 
 private:
     /// Request and response queue, one cycle each (assumed).
     static constexpr std::uint32_t kQueueCycles = 2;
 
-    struct KeyHash {
-        std::uint64_t operator()(const block::BlockKey& key) const { return key.low; }
+    struct Fill {
+        Time at;
+        block::BlockKey key;
     };
 
-    /// Takes the next issue slot at or after `at`; returns its start.
-    Time issue(Time at);
+    /// Submits; an entry that turns out to be beyond correction is dropped and counted.
+    TimedAnswer submit(const Request& request, Time at);
+    [[nodiscard]] LookupResult probe(const block::BlockKey& key, Time issued, Time at);
+    /// Reads the lines of a probe, one after the other; returns when the last is there.
+    Time read_lines(const DramTable::Probe& probe, Time at);
+    void write_line(std::uint64_t line, Time at);
+    Time insert_behind(const block::BlockKey& key, const Entry& entry, Time at);
+    void fill_due(Time at);
+    void fill(const block::BlockKey& key, Time at);
+    void evict(std::uint64_t fold, Time at);
 
     IndexConfig m_config;
-    Frequency m_clock;
-    std::uint32_t m_pipeline_cycles;
-    CuckooTable m_table;
-    FlatMap<block::BlockKey, Entry, KeyHash> m_overflow;
+    TimedTable m_sram;
+    DramTable m_dram;
+    KeyFilter m_filter;
     RecordReader* m_records = nullptr;
-    Time m_cycle;
-    Time m_free_at;
+    Time m_commit_time;
+    Time m_queue_time;
+    Time m_period;
+    bool m_fills;
+    std::vector<Fill> m_due;         ///< fills that wait, in order of time
+    std::vector<Time> m_probe_done;  ///< by place of a probe under way
+    std::size_t m_next_probe = 0;
+    IndexCounters m_counters;
 };
 
 }  // namespace kvplane::index

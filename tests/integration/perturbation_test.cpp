@@ -212,6 +212,13 @@ const std::vector<Probe> kProbes{
     {"card.index.banks", "2", In::kCard, In::kCopy},
     {"card.index.stash", "16", In::kOverflow, In::kCard},
     {"card.index.kick_limit", "0", In::kOverflow, In::kCard},
+    {"card.index.ports", "1r1w", In::kCard, In::kCopy},
+    {"card.index.choices", "1", In::kOverflow, In::kCopy},
+    {"card.index.store_buffer", "1", In::kCard, In::kCopy},
+    {"card.index.fingerprint_bits", "16", In::kCard, In::kCopy},
+    {"card.index.fill", "false", In::kOverflow, In::kCard},
+    {"card.index.filter", "null", In::kOverflow, In::kCard},
+    {"card.index.dram_probes", "1", In::kOverflow, In::kCard},
 };
 
 /// Keys of `kvplane place`, of which a run takes no notice.

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/common/crc32c.h"
+
 namespace kvplane::engine {
 namespace {
 

@@ -51,7 +51,9 @@ public:
                 update(static_cast<std::uint32_t>(i));
             } else if (draw < 80 && !m_keys.empty()) {
                 const std::uint64_t key = m_keys[m_random.uniform(m_keys.size())];
-                ASSERT_EQ(m_table.insert(key, entry_of(1)), InsertStatus::kExists);
+                const Answer answer = m_table.insert(key, entry_of(1));
+                ASSERT_EQ(answer.status, Status::kExists);
+                ASSERT_TRUE(same(answer.entry, m_twin.at(key)));
                 check(key);
             } else {
                 check(m_random.uniform(2) == 0 || m_keys.empty()
@@ -71,25 +73,26 @@ public:
 
 private:
     void check(std::uint64_t key) {
-        const std::optional<Entry> found = m_table.lookup(key);
+        const Answer answer = m_table.lookup(key);
         const auto twin = m_twin.find(key);
-        ASSERT_EQ(found.has_value(), twin != m_twin.end()) << key;
-        if (found) {
-            ASSERT_TRUE(same(*found, twin->second)) << key;
+        ASSERT_EQ(answer.status, twin != m_twin.end() ? Status::kHit : Status::kMiss) << key;
+        ASSERT_FALSE(answer.corrected || answer.uncorrectable);
+        if (answer.found()) {
+            ASSERT_TRUE(same(answer.entry, twin->second)) << key;
         }
     }
 
     void insert(std::uint64_t key, std::uint32_t value) {
         const std::uint64_t kicks = m_table.kicks();
         const std::uint64_t stashed = m_table.stashed();
-        const InsertStatus status = m_table.insert(key, entry_of(value));
-        ASSERT_NE(status, InsertStatus::kExists);
-        if (status == InsertStatus::kFull) {
+        const Answer answer = m_table.insert(key, entry_of(value));
+        if (answer.status == Status::kFull) {
             ++m_refused;
             ASSERT_EQ(m_table.kicks(), kicks);
             ASSERT_EQ(m_table.stashed(), stashed);
             if (m_refused % 1'000 == 1) check_all();
         } else {
+            ASSERT_EQ(answer.status, Status::kDone);
             m_twin.emplace(key, entry_of(value));
             m_keys.push_back(key);
         }
@@ -98,25 +101,55 @@ private:
 
     void erase() {
         if (m_keys.empty()) return;
-        ASSERT_EQ(m_table.erase(m_random.bits()), std::nullopt);
+        ASSERT_EQ(m_table.erase(m_random.bits()).status, Status::kMiss);
         const std::size_t victim = m_random.uniform(m_keys.size());
         const std::uint64_t key = m_keys[victim];
+        const Entry before = m_twin.at(key);
+        const auto wrong = static_cast<std::uint8_t>(before.version + 1);
+        ASSERT_EQ(m_table.erase(key, wrong).status, Status::kVersionMismatch);
+        check(key);
         m_keys[victim] = m_keys.back();
         m_keys.pop_back();
-        const std::optional<Entry> removed = m_table.erase(key);
-        ASSERT_TRUE(removed);
-        ASSERT_TRUE(same(*removed, m_twin.at(key)));
+        const Answer removed = m_table.erase(key, static_cast<std::uint8_t>(before.version));
+        ASSERT_EQ(removed.status, Status::kDone);
+        ASSERT_TRUE(same(removed.entry, before));
         m_twin.erase(key);
         check(key);
     }
 
     void update(std::uint32_t value) {
-        ASSERT_FALSE(m_table.update(m_random.bits(), entry_of(value)));
+        ASSERT_EQ(m_table.update(m_random.bits(), entry_of(value)).status, Status::kMiss);
         if (m_keys.empty()) return;
         const std::uint64_t key = m_keys[m_random.uniform(m_keys.size())];
-        ASSERT_TRUE(m_table.update(key, entry_of(value)));
-        m_twin[key] = entry_of(value);
+        const auto mask = static_cast<FieldMask>(m_random.uniform(field::kAll + 1));
+        const Entry before = m_twin.at(key);
+        const auto wrong = static_cast<std::uint8_t>(before.version + 1);
+        const Answer refused = m_table.update(key, entry_of(value), mask, wrong);
+        ASSERT_EQ(refused.status, Status::kVersionMismatch);
+        ASSERT_TRUE(same(refused.entry, before));
         check(key);
+        const Answer updated =
+            m_table.update(key, entry_of(value), mask, static_cast<std::uint8_t>(before.version));
+        ASSERT_EQ(updated.status, Status::kDone);
+        m_twin[key] = masked(before, entry_of(value), mask);
+        ASSERT_TRUE(same(updated.entry, m_twin[key]));
+        check(key);
+    }
+
+    /// Apart from the model's own merge(), field by field.
+    static Entry masked(const Entry& old, const Entry& fresh, FieldMask mask) {
+        const auto has = [&](FieldMask one) { return (mask & one) != 0; };
+        Entry out = old;
+        out.state = has(1) ? fresh.state : old.state;
+        out.frame = has(2) ? fresh.frame : old.frame;
+        out.size = has(4) ? fresh.size : old.size;
+        out.decoder = has(8) ? fresh.decoder : old.decoder;
+        out.tier = has(16) ? fresh.tier : old.tier;
+        out.version = has(32) ? fresh.version : old.version;
+        out.priority_class = has(64) ? fresh.priority_class : old.priority_class;
+        out.flags = has(128) ? fresh.flags : old.flags;
+        out.spare = has(256) ? fresh.spare : old.spare;
+        return out;
     }
 
     CuckooTable m_table;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The Toeplitz H3 hash of the lookup engine: bit j of the result is the parity of the tag and the
+/// seed shifted right by j. One 63-bit seed makes one hash.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace kvplane::index {
+
+class Toeplitz {
+public:
+    /// `bits` of the key (2 to 32) select the bucket; the tag has the other 64 - bits.
+    Toeplitz(std::uint64_t seed, std::uint32_t bits) {
+        const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+        for (std::size_t byte = 0; byte < m_tables.size(); ++byte) {
+            for (std::size_t value = 0; value < 256; ++value) {
+                std::uint64_t hash = 0;
+                for (std::size_t bit = 0; bit < 8; ++bit) {
+                    if ((value >> bit & 1U) != 0) hash ^= seed >> (8 * byte + bit) & mask;
+                }
+                m_tables[byte][value] = static_cast<std::uint32_t>(hash);
+            }
+        }
+    }
+
+    [[nodiscard]] std::uint32_t operator()(std::uint64_t tag) const {
+        std::uint32_t hash = 0;
+        for (std::size_t byte = 0; byte < m_tables.size(); ++byte) {
+            hash ^= m_tables[byte][tag >> (8 * byte) & 0xFFU];
+        }
+        return hash;
+    }
+
+private:
+    std::array<std::array<std::uint32_t, 256>, 8> m_tables{};  ///< by byte of the tag
+};
+
+}  // namespace kvplane::index
