@@ -38,7 +38,7 @@ void Ddr5Subchannel::catch_up_idle(Cycle to) {
             const DramCommand skipped = m_refresh.skip(next.rank, to, m_banks);
             if (skipped.count != 0) {
                 m_counters.refreshes += skipped.count;
-                observe(skipped);
+                report(skipped);
                 continue;
             }
         }
@@ -144,7 +144,7 @@ void Ddr5Subchannel::command(std::uint32_t bank, Cycle at) {
         return;
     }
     const auto row = static_cast<std::uint32_t>(m_entries[c.entry].row);
-    observe({.at = at, .kind = c.kind, .bank = bank, .row = row});
+    report({.at = at, .kind = c.kind, .bank = bank, .row = row});
     if (c.kind == DramCommandKind::kActivate) {
         ++m_counters.activates;
         m_banks.activate(at, bank, row);
@@ -165,10 +165,10 @@ void Ddr5Subchannel::column(std::uint32_t bank, Cycle at) {
     const Candidate c = m_candidates[bank];
     const Index index = c.entry;
     const std::uint32_t direction = c.kind == DramCommandKind::kRead ? kReads : kWrites;
-    observe({.at = at,
-             .kind = c.kind,
-             .bank = bank,
-             .row = static_cast<std::uint32_t>(m_entries[index].row)});
+    report({.at = at,
+            .kind = c.kind,
+            .bank = bank,
+            .row = static_cast<std::uint32_t>(m_entries[index].row)});
     m_floor = at + m_config.timing.command_long;
     unlink(direction, index);
     if (m_opened[bank] == index) forget_opened(bank);
@@ -190,16 +190,17 @@ void Ddr5Subchannel::column(std::uint32_t bank, Cycle at) {
 
 void Ddr5Subchannel::refresh_step(const DramRefresh::Next& next) {
     if (next.step == DramRefresh::Step::kDue) {
+        m_floor = std::max(m_floor, next.at);
         m_refresh.due(next.rank);
         return;
     }
     m_floor = next.at + 1;
     if (next.step == DramRefresh::Step::kPrecharge) {
         ++m_counters.precharges;
-        observe(m_refresh.precharge(next, m_banks));
+        report(m_refresh.precharge(next, m_banks));
     } else {
         ++m_counters.refreshes;
-        observe(m_refresh.refresh(next, m_banks));
+        report(m_refresh.refresh(next, m_banks));
     }
     // Rows were closed, or may not be opened for a while.
     const std::uint32_t first = next.rank * m_config.geometry.rank_banks();
@@ -279,7 +280,7 @@ void Ddr5Subchannel::forget_opened(std::uint32_t bank) {
     m_opened_for[kWrites].clear(bank);
 }
 
-void Ddr5Subchannel::observe(const DramCommand& command) {
+void Ddr5Subchannel::report(const DramCommand& command) {
     if (m_observer != nullptr) m_observer->command(command);
 }
 

@@ -12,6 +12,11 @@ namespace {
 constexpr std::uint64_t kLinesPerCheckLine = 8;
 constexpr Cycle kTaken = 1;  ///< cycles until a write is answered
 
+const Ddr5Config& checked(const Ddr5Config& config) {
+    check(config);
+    return config;
+}
+
 /// The least gap between columns that keeps to a share of the pins.
 Cycle column_gap(const Ddr5Config& config) {
     const auto cap = static_cast<Cycle>(config.thermal.bandwidth_cap.ppm);
@@ -20,8 +25,26 @@ Cycle column_gap(const Ddr5Config& config) {
 
 }  // namespace
 
+Ddr5Counters& Ddr5Counters::operator+=(const Ddr5Counters& other) {
+    requests += other.requests;
+    answers += other.answers;
+    reads += other.reads;
+    writes += other.writes;
+    activates += other.activates;
+    precharges += other.precharges;
+    refreshes += other.refreshes;
+    forwards += other.forwards;
+    joined += other.joined;
+    scrubs += other.scrubs;
+    ecc_reads += other.ecc_reads;
+    ecc_writes += other.ecc_writes;
+    modifies += other.modifies;
+    turnarounds += other.turnarounds;
+    return *this;
+}
+
 Ddr5Subchannel::Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer)
-    : m_config(config),
+    : m_config(checked(config)),
       m_observer(observer),
       m_clock(config.timing.speed),
       m_map(config.mapping, config.geometry),
@@ -32,7 +55,6 @@ Ddr5Subchannel::Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer)
       m_waits(config.read_queue),
       m_starvation(m_clock.first_at(config.starvation)),
       m_data_delay(config.timing.cl + config.timing.burst) {
-    check(config);
     for (std::size_t i = m_entries.size(); i-- != 0;) {
         m_entries[i].next = m_free;
         m_free = static_cast<Index>(i);
@@ -58,7 +80,8 @@ bool Ddr5Subchannel::can_accept(LineOp op) const {
         ++reads;
         ++writes;
     }
-    return m_live[kReads] + reads <= m_config.read_queue &&
+    // A read that waits for its check bits keeps its place.
+    return m_live[kReads] + reads <= m_config.read_queue && m_host_reads < m_config.read_queue &&
            m_live[kWrites] + m_reserved_writes + writes <= m_config.write_queue;
 }
 
@@ -250,6 +273,17 @@ std::optional<LineAnswer> Ddr5Subchannel::pop_answer(Time now) {
     earliest->pop();
     ++m_counters.answers;
     return answer;
+}
+
+Time Ddr5Subchannel::answer_time(std::uint32_t tag) {
+    while (true) {
+        for (const GrowingRing<LineAnswer>* ring : {&m_data, &m_quick, &m_forwarded}) {
+            if (!ring->empty() && ring->back().tag == tag) return ring->back().at;
+        }
+        if (idle()) throw InvariantError("ddr5: no answer to tag " + std::to_string(tag));
+        if (m_pick_stale) find_pick();
+        perform();
+    }
 }
 
 Time Ddr5Subchannel::next_event(bool blocked) {

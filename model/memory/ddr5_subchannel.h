@@ -57,6 +57,8 @@ struct Ddr5Counters {
     std::uint64_t ecc_writes = 0;   ///< WR of check bits
     std::uint64_t modifies = 0;     ///< RD of a line that is partly written
     std::uint64_t turnarounds = 0;  ///< changes between reads and writes
+
+    Ddr5Counters& operator+=(const Ddr5Counters& other);
 };
 
 class Ddr5Subchannel {
@@ -64,7 +66,8 @@ public:
     /// `observer`, if any, sees every command in order and must outlive this.
     explicit Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer = nullptr);
 
-    /// Whether there is room for such a request now; with room, submit() takes it.
+    /// Whether there is room for such a request at the time of the last advance(); with room,
+    /// submit() takes it.
     [[nodiscard]] bool can_accept(LineOp op) const;
     /// Takes a request at `at`, which must not be before any earlier call's time.
     void submit(Time at, const LineRequest& request);
@@ -74,10 +77,17 @@ public:
     /// The next answer that is due by `now`.
     [[nodiscard]] std::optional<LineAnswer> pop_answer(Time now);
 
+    /// When the request that was submitted last is answered, as if none came after it: works its
+    /// commands out beyond the time of the last advance(). Its answer is still to be popped.
+    [[nodiscard]] Time answer_time(std::uint32_t tag);
+
     /// When to call advance() and pop_answer() next: no answer is due before. With `blocked`, also
-    /// no room appears before. Time::never() where nothing is due however long one waits.
+    /// no room appears before. Time::never() where nothing is due however long one waits. Later
+    /// than the time of the last advance().
     [[nodiscard]] Time next_event(bool blocked);
 
+    /// Has every command seen from here on.
+    void observe(DramObserver& observer) { m_observer = &observer; }
     void set_thermal(Time at, const DramThermal& thermal);
 
     /// Requests taken and not yet answered, and writes not yet in the banks.
@@ -170,7 +180,7 @@ private:
     [[nodiscard]] Index fetch_check_bits(std::uint64_t line, Cycle at, bool dirty);
     void answer_data(std::uint32_t tag, Cycle column_at);
     void end_wait(Index wait, Cycle column_at);
-    void observe(const DramCommand& command);
+    void report(const DramCommand& command);
 
     Ddr5Config m_config;
     DramObserver* m_observer;

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "model/common/units.h"
+#include "model/memory/ddr5_config.h"
 
 namespace kvplane::memory {
-
-enum class DramEcc { kSideband };
 
 struct DramConfig {
     std::uint32_t channels = 4;           ///< 64-bit channels, two subchannels each

@@ -16,6 +16,9 @@ public:
     /// The oldest; the queue must not be empty.
     [[nodiscard]] const T& front() const { return m_items[m_head & (m_items.size() - 1)]; }
 
+    /// The youngest; the queue must not be empty.
+    [[nodiscard]] const T& back() const { return m_items[(m_tail - 1) & (m_items.size() - 1)]; }
+
     void push(const T& item) {
         if (size() == m_items.size()) grow();
         m_items[m_tail++ & (m_items.size() - 1)] = item;
