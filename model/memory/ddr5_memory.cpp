@@ -19,7 +19,7 @@ Ddr5Memory::Ddr5Memory(sc_core::sc_module_name name, const Ddr5Config& config, S
       m_interleave(config),
       m_bytes(bytes),
       m_armed(config.subchannels(), Time::never()),
-      m_events("events") {
+      m_steps("steps") {
     m_subchannels.reserve(config.subchannels());
     for (std::uint32_t i = 0; i < config.subchannels(); ++i) m_subchannels.emplace_back(config);
     socket.register_b_transport(this, &Ddr5Memory::b_transport);
@@ -27,8 +27,11 @@ Ddr5Memory::Ddr5Memory(sc_core::sc_module_name name, const Ddr5Config& config, S
     socket.register_transport_dbg(this, &Ddr5Memory::transport_dbg);
     socket.register_get_direct_mem_ptr(this, &Ddr5Memory::get_direct_mem_ptr);
     SC_HAS_PROCESS(Ddr5Memory);
-    SC_METHOD(run);
-    sensitive << m_events.event();
+    SC_METHOD(run_steps);
+    sensitive << m_steps.event();
+    dont_initialize();
+    SC_METHOD(run_wakes);
+    sensitive << m_wake;
     dont_initialize();
 }
 
@@ -167,7 +170,7 @@ tlm::tlm_sync_enum Ddr5Memory::nb_transport_fw(tlm::tlm_generic_payload& payload
             payload.release();
             respond();
         } else {
-            m_events.schedule(now() + from_sc_time(delay), {Step::kEndResponse, kNone});
+            m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
         }
         return tlm::TLM_COMPLETED;
     }
@@ -191,53 +194,48 @@ tlm::tlm_sync_enum Ddr5Memory::begin_request(tlm::tlm_generic_payload& payload,
     payload.acquire();
     m_waiting = &payload;
     if (delay != Time{}) {
-        m_events.schedule(now() + delay, {Step::kBegin, kNone});
+        m_steps.schedule(now() + delay, Step::kBegin);
         return tlm::TLM_ACCEPTED;
     }
-    m_waiting_due = true;
-    std::uint32_t subchannel = kNone;
-    if (!admit(subchannel)) {
-        arm(subchannel);
-        return tlm::TLM_ACCEPTED;
-    }
-    if (subchannel != kNone) arm(subchannel);
+    if (!admit()) return tlm::TLM_ACCEPTED;
     phase = tlm::END_REQ;
     return tlm::TLM_UPDATED;
 }
 
-/// Takes the waiting request if its subchannel has room. `subchannel`: where it is; kNone for one
-/// that is refused and answered in the next delta.
-bool Ddr5Memory::admit(std::uint32_t& subchannel) {
+/// Takes the waiting request if its subchannel has room; else that wakes up when it has. One that
+/// is refused is answered in the next delta.
+bool Ddr5Memory::admit() {
     tlm::tlm_generic_payload& payload = *m_waiting;
     const tlm::tlm_response_status status = refuse(payload);
-    subchannel = kNone;
     if (status == tlm::TLM_OK_RESPONSE) {
         const auto place = m_interleave.place(payload.get_address() / kLine.count);
-        subchannel = place.subchannel;
-        Ddr5Subchannel& channel = m_subchannels[subchannel];
+        Ddr5Subchannel& channel = m_subchannels[place.subchannel];
         const LineOp op = op_of(payload);
-        channel.advance(now());
-        if (!channel.can_accept(op)) return false;
+        const Time at = now();
+        channel.advance(at);
+        if (!channel.can_accept(op)) {
+            m_blocked_at = place.subchannel;
+            arm(place.subchannel);
+            return false;
+        }
         move_bytes(payload);
-        channel.submit(now(), {.line = place.line, .op = op, .tag = take_slot(&payload)});
+        channel.submit(at, {.line = place.line, .op = op, .tag = take_slot(&payload)});
+        m_blocked_at = kNone;
+        arm(place.subchannel);
     } else {
         payload.set_response_status(status);
         m_answers.push(&payload);
-        m_events.schedule(now(), {Step::kEndResponse, 0});
+        m_steps.schedule(now(), Step::kRespond);
     }
     ++m_in_flight;
     m_waiting = nullptr;
-    m_waiting_due = false;
     return true;
 }
 
+/// The waiting request tries again, or for the first time after its delay.
 void Ddr5Memory::admit_waiting() {
-    if (m_waiting == nullptr || !m_waiting_due) return;
     tlm::tlm_generic_payload& payload = *m_waiting;
-    std::uint32_t subchannel = kNone;
-    const bool taken = admit(subchannel);
-    if (subchannel != kNone) arm(subchannel);
-    if (!taken) return;
+    if (!admit()) return;
     tlm::tlm_phase phase = tlm::END_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     static_cast<void>(socket->nb_transport_bw(payload, phase, delay));
@@ -254,48 +252,53 @@ std::uint32_t Ddr5Memory::take_slot(tlm::tlm_generic_payload* payload) {
     return slot;
 }
 
-void Ddr5Memory::run() {
-    Event event;
-    while (m_events.pop_due(event)) {
-        ++m_events_seen;
-        switch (event.step) {
-            case Step::kWake:
-                wake(event.subchannel);
-                break;
+void Ddr5Memory::run_steps() {
+    Step step = Step::kBegin;
+    while (m_steps.pop_due(step)) {
+        switch (step) {
             case Step::kBegin:
-                m_waiting_due = true;
                 admit_waiting();
                 break;
             case Step::kEndResponse:
-                if (event.subchannel == kNone) {
-                    m_answering->release();
-                    m_answering = nullptr;
-                }
+                m_answering->release();
+                m_answering = nullptr;
+                respond();
+                break;
+            case Step::kRespond:
                 respond();
                 break;
         }
     }
 }
 
+void Ddr5Memory::run_wakes() {
+    ++m_wakes;
+    const Time at = now();
+    Time next = Time::never();
+    for (std::uint32_t i = 0; i < m_armed.size(); ++i) {
+        if (m_armed[i] <= at) wake(i);
+    }
+    for (const Time armed : m_armed) next = std::min(next, armed);
+    if (next != Time::never()) m_wake.notify(to_sc_time(next - at));
+}
+
 void Ddr5Memory::wake(std::uint32_t subchannel) {
-    if (m_armed[subchannel] != now()) return;  // an earlier wake-up has taken its place
     m_armed[subchannel] = Time::never();
     m_subchannels[subchannel].advance(now());
     collect(subchannel);
     respond();
-    admit_waiting();
+    if (m_blocked_at == subchannel) admit_waiting();
     arm(subchannel);
 }
 
-/// Wakes up when the subchannel has something to say, or room for the request that waits.
+/// Wakes up when the subchannel has something to say, or room for the request that waits. A wake-up
+/// that turns out to be early finds nothing, and arms the next.
 void Ddr5Memory::arm(std::uint32_t subchannel) {
-    const bool blocked =
-        m_waiting != nullptr && m_waiting_due &&
-        m_interleave.place(m_waiting->get_address() / kLine.count).subchannel == subchannel;
-    const Time next = m_subchannels[subchannel].next_event(blocked);
+    const Time next = m_subchannels[subchannel].next_event(m_blocked_at == subchannel);
     if (next >= m_armed[subchannel]) return;
-    m_armed[subchannel] = next;
-    m_events.schedule(std::max(next, now()), {Step::kWake, subchannel});
+    const Time at = now();
+    m_armed[subchannel] = std::max(next, at);
+    m_wake.notify(to_sc_time(m_armed[subchannel] - at));
 }
 
 void Ddr5Memory::collect(std::uint32_t subchannel) {
@@ -320,7 +323,7 @@ void Ddr5Memory::respond() {
             status == tlm::TLM_COMPLETED || (status == tlm::TLM_UPDATED && phase == tlm::END_RESP);
         if (!ended) return;
         if (delay != sc_core::SC_ZERO_TIME) {
-            m_events.schedule(now() + from_sc_time(delay), {Step::kEndResponse, kNone});
+            m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
             return;
         }
         m_answering = nullptr;

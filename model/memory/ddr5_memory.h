@@ -63,14 +63,11 @@ public:
     /// Requests taken and not yet answered.
     [[nodiscard]] std::uint32_t in_flight() const { return m_in_flight; }
     /// Times that this woke up: what a simulation of this memory costs.
-    [[nodiscard]] std::uint64_t events() const { return m_events_seen; }
+    [[nodiscard]] std::uint64_t events() const { return m_wakes; }
 
 private:
-    enum class Step : std::uint8_t { kWake, kBegin, kEndResponse };
-    struct Event {
-        Step step = Step::kWake;
-        std::uint32_t subchannel = 0;
-    };
+    /// What an annotated delay puts off.
+    enum class Step : std::uint8_t { kBegin, kEndResponse, kRespond };
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
     void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -81,10 +78,11 @@ private:
     [[nodiscard]] tlm::tlm_sync_enum begin_request(tlm::tlm_generic_payload& payload,
                                                    tlm::tlm_phase& phase, Time delay);
 
-    void run();
+    void run_steps();
+    void run_wakes();
     void wake(std::uint32_t subchannel);
     void arm(std::uint32_t subchannel);
-    [[nodiscard]] bool admit(std::uint32_t& subchannel);
+    [[nodiscard]] bool admit();
     void admit_waiting();
     void collect(std::uint32_t subchannel);
     void respond();
@@ -97,17 +95,18 @@ private:
     Ddr5Interleave m_interleave;
     SparseStore* m_bytes;
     std::vector<Ddr5Subchannel> m_subchannels;
-    std::vector<Time> m_armed;  ///< of each subchannel: the wake-up that counts
-    EventHeap<Event> m_events;
+    std::vector<Time> m_armed;  ///< of each subchannel: when to wake it up
+    sc_core::sc_event m_wake{"wake"};
+    EventHeap<Step> m_steps;
 
     tlm::tlm_generic_payload* m_waiting = nullptr;   ///< BEGIN_REQ without END_REQ
-    bool m_waiting_due = false;                      ///< and its time has come
+    std::uint32_t m_blocked_at = kNone;              ///< the subchannel that has no room for it
     std::vector<tlm::tlm_generic_payload*> m_slots;  ///< by tag
     std::vector<std::uint32_t> m_free_slots;
     GrowingRing<tlm::tlm_generic_payload*> m_answers;  ///< wait for the response channel
     tlm::tlm_generic_payload* m_answering = nullptr;   ///< between BEGIN_RESP and END_RESP
     std::uint32_t m_in_flight = 0;
-    std::uint64_t m_events_seen = 0;
+    std::uint64_t m_wakes = 0;
 };
 
 }  // namespace kvplane::memory

@@ -58,9 +58,11 @@ std::uint32_t Ddr5Subchannel::order_of(const Candidate& candidate) const {
     return candidate.age - m_next_age;
 }
 
-Ddr5Subchannel::Pick Ddr5Subchannel::scan(std::uint32_t no_activate_rank) const {
+Ddr5Subchannel::Pick Ddr5Subchannel::scan(std::uint32_t no_activate_rank) {
     std::uint64_t best = UINT64_MAX;
     std::uint32_t best_bank = 0;
+    Cycle column = DramRefresh::kNever;
+    const Cycle floor = m_floor;
     for (std::uint32_t w = 0; w < 2; ++w) {
         // A bank that waits for its refresh still serves the request it was opened for.
         const std::uint64_t opened = m_opened_for[kReads].word[w] | m_opened_for[kWrites].word[w];
@@ -68,9 +70,10 @@ Ddr5Subchannel::Pick Ddr5Subchannel::scan(std::uint32_t no_activate_rank) const 
         for (; banks != 0; banks &= banks - 1) {
             const std::uint32_t bank = w * 64 + static_cast<std::uint32_t>(std::countr_zero(banks));
             const Candidate& c = m_candidates[bank];
-            const Cycle ready = std::max({c.ready, m_banks.group_ready(c.kind, c.group), m_floor});
+            const Cycle ready = ready_at(c, floor);
+            if (is_column(c.kind)) column = std::min(column, ready);
             const std::uint64_t key =
-                static_cast<std::uint64_t>(ready - m_floor) << 32U | order_of(c);
+                static_cast<std::uint64_t>(ready - floor) << 32U | order_of(c);
             if (key >= best) continue;
             if (c.kind == DramCommandKind::kActivate && m_banks.rank_of(bank) == no_activate_rank) {
                 continue;
@@ -79,9 +82,9 @@ Ddr5Subchannel::Pick Ddr5Subchannel::scan(std::uint32_t no_activate_rank) const 
             best_bank = bank;
         }
     }
+    m_column_soonest = column;
     if (best == UINT64_MAX) return {};
-    return {
-        .at = m_floor + static_cast<Cycle>(best >> 32U), .bank = best_bank, .act = Act::kCommand};
+    return {.at = floor + static_cast<Cycle>(best >> 32U), .bank = best_bank, .act = Act::kCommand};
 }
 
 void Ddr5Subchannel::find_pick() {
@@ -105,6 +108,14 @@ void Ddr5Subchannel::consider_refresh() {
     if (next.at <= m_pick.at) m_pick = {.at = next.at, .act = Act::kRefresh, .refresh = next};
 }
 
+/// The soonest that a request may leave its queue: by a column command that is ready, or by one for
+/// which a row is still to be opened.
+Cycle Ddr5Subchannel::next_column() {
+    if (m_pick_stale) find_pick();
+    if (m_pick.act == Act::kScrub) return m_pick.at;
+    return std::min(m_column_soonest, m_pick.at + m_config.timing.rcd);
+}
+
 /// The candidate of a bank has changed: is it sooner than the pick?
 void Ddr5Subchannel::consider(std::uint32_t bank) {
     if (m_pick_stale) return;
@@ -115,7 +126,8 @@ void Ddr5Subchannel::consider(std::uint32_t bank) {
         return;
     }
     if (m_refresh.held().test(bank)) return;
-    const Cycle ready = std::max({c.ready, m_banks.group_ready(c.kind, c.group), m_floor});
+    const Cycle ready = ready_at(c, m_floor);
+    if (is_column(c.kind)) m_column_soonest = std::min(m_column_soonest, ready);
     const bool sooner = ready < m_pick.at || (ready == m_pick.at && m_pick.act == Act::kCommand &&
                                               order_of(c) < order_of(m_candidates[m_pick.bank]));
     if (sooner) m_pick = {.at = ready, .bank = bank, .act = Act::kCommand};

@@ -292,10 +292,10 @@ Time Ddr5Subchannel::next_event(bool blocked) {
         if (!ring->empty()) next = std::min(next, ring->front().at);
     }
     if (idle() || (m_host_reads == 0 && !blocked)) return next;
-    if (m_pick_stale) find_pick();
-    // A read without its column command has its data no sooner than if it were the next command.
-    const Time work = blocked ? m_clock.at(m_pick.at)
-                              : m_clock.at(m_pick.at + m_data_delay) + m_config.controller;
+    // Room appears with a column command; data of a read that still waits follow one.
+    const Cycle column = next_column();
+    const Time work =
+        blocked ? m_clock.at(column) : m_clock.at(column + m_data_delay) + m_config.controller;
     return std::min(next, work);
 }
 

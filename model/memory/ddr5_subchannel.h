@@ -15,6 +15,7 @@
 /// ACT, RD and WR take two cycles of a DDR5 command bus; distances count between first cycles.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -146,7 +147,12 @@ private:
     void run(Cycle to);
     void catch_up_idle(Cycle to);
     void find_pick();
-    [[nodiscard]] Pick scan(std::uint32_t no_activate_rank) const;
+    [[nodiscard]] Pick scan(std::uint32_t no_activate_rank);
+    [[nodiscard]] Cycle ready_at(const Candidate& candidate, Cycle floor) const {
+        const Cycle group = m_banks.group_ready(candidate.kind, candidate.group);
+        return std::max(std::max(candidate.ready, group), floor);
+    }
+    [[nodiscard]] Cycle next_column();
     void consider_refresh();
     [[nodiscard]] std::uint32_t order_of(const Candidate& candidate) const;
     void consider(std::uint32_t bank);
@@ -213,6 +219,7 @@ private:
     Cycle m_floor = 0;  ///< no command is given before
     Pick m_pick;        ///< valid unless m_pick_stale
     bool m_pick_stale = true;
+    Cycle m_column_soonest = 0;  ///< of the candidates, with m_pick
 
     Cycle m_scrub_due = DramRefresh::kNever;
     Cycle m_scrub_interval = 0;
