@@ -96,18 +96,16 @@ class DramClock {
 public:
     explicit DramClock(TransferRate speed);
 
-    /// When a cycle begins, rounded up to a picosecond.
+    /// When a cycle begins, rounded down to a picosecond.
     [[nodiscard]] Time at(Cycle cycle) const {
-        return {cycle / m_cycles * m_ps + (cycle % m_cycles * m_ps + m_cycles - 1) / m_cycles};
+        return {cycle / m_cycles * m_ps + cycle % m_cycles * m_ps / m_cycles};
     }
-    /// The first cycle that begins at `time` or later. at(first_at(t)) >= t.
+    /// The first cycle with at(cycle) >= time. `time` must not be negative.
     [[nodiscard]] Cycle first_at(Time time) const {
         return time.ps / m_ps * m_cycles + (time.ps % m_ps * m_cycles + m_ps - 1) / m_ps;
     }
-    /// The last cycle that begins at `time` or before.
-    [[nodiscard]] Cycle last_at(Time time) const {
-        return time.ps / m_ps * m_cycles + time.ps % m_ps * m_cycles / m_ps;
-    }
+    /// The last cycle with at(cycle) <= time. `time` must not be negative.
+    [[nodiscard]] Cycle last_at(Time time) const { return first_at(time + Time{1}) - 1; }
 
 private:
     std::int64_t m_cycles;  ///< so many cycles ...

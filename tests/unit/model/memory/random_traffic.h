@@ -19,8 +19,11 @@ namespace kvplane::test {
 class RandomTraffic {
 public:
     RandomTraffic(const memory::Ddr5Config& config, std::uint64_t seed,
-                  memory::DramObserver* observer = nullptr)
-        : m_config(config), m_channel(config, observer), m_random(seed, "random traffic") {}
+                  memory::DramObserver* observer = nullptr, Time step = Time::never())
+        : m_config(config),
+          m_channel(config, observer),
+          m_random(seed, "random traffic"),
+          m_step(step) {}
 
     /// Sends `requests`, waits for all answers, and returns when the last one came.
     Time run(std::uint32_t requests) {
@@ -28,7 +31,7 @@ public:
             if (m_random.uniform(64) == 0) new_phase();
             wait(gap());
             const memory::LineRequest request{next_line(), next_op(), i};
-            while (!m_channel.can_accept(request.op)) take_answers(m_channel.next_event(true));
+            while (!m_channel.can_accept(request.op)) take_answers(look(true));
             m_sent.push_back(m_now);
             m_is_read.push_back(request.op == memory::LineOp::kRead);
             m_answered.push_back(0);
@@ -73,6 +76,11 @@ private:
         if (m_random.uniform(100) >= m_write_share) return memory::LineOp::kRead;
         return m_random.uniform(8) == 0 ? memory::LineOp::kPartialWrite : memory::LineOp::kWrite;
     }
+    /// When to look at the channel next: when it asks for it, and a `step` from now.
+    Time look(bool blocked) {
+        const Time event = m_channel.next_event(blocked);
+        return m_step == Time::never() ? event : std::min(event, m_now + m_step);
+    }
     Time gap() {
         if (m_gap_kind < 20) return {};
         if (m_gap_kind < 38) {
@@ -85,7 +93,7 @@ private:
     void wait(Time gap) {
         const Time until = m_now + gap;
         while (true) {
-            const Time event = m_channel.next_event(false);
+            const Time event = look(false);
             if (event >= until) break;
             take_answers(event);
         }
@@ -109,6 +117,7 @@ private:
     memory::Ddr5Config m_config;
     memory::Ddr5Subchannel m_channel;
     RandomStream m_random;
+    Time m_step;
     Phase m_phase = Phase::kStream;
     std::uint64_t m_base = 0;
     std::uint64_t m_write_share = 30;
