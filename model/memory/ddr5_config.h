@@ -75,5 +75,10 @@ struct Ddr5Config {
 
 /// Throws UserError, one line, where a config contradicts itself or its device.
 void check(const Ddr5Config& config);
+/// The same, and the config, for constructors.
+[[nodiscard]] inline const Ddr5Config& checked(const Ddr5Config& config) {
+    check(config);
+    return config;
+}
 
 }  // namespace kvplane::memory

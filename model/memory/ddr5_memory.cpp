@@ -15,7 +15,7 @@ constexpr std::uint32_t kLooseTag = UINT32_MAX;
 
 Ddr5Memory::Ddr5Memory(sc_core::sc_module_name name, const Ddr5Config& config, SparseStore* bytes)
     : sc_module(name),
-      m_config(config),
+      m_config(checked(config)),
       m_interleave(config),
       m_bytes(bytes),
       m_armed(config.subchannels(), Time::never()),
@@ -120,12 +120,10 @@ void Ddr5Memory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
         subchannel.advance(at);
     }
     move_bytes(payload);
-    ++m_in_flight;
     subchannel.submit(at, {.line = place.line, .op = op, .tag = kLooseTag});
     // Answers of other requests that fall due on the way keep their time.
-    const Time answered = subchannel.answer_time(kLooseTag);
+    const Time answered = subchannel.take_answer(kLooseTag);
     delay = to_sc_time(answered - now());
-    --m_in_flight;
     arm(place.subchannel);
 }
 
@@ -303,7 +301,6 @@ void Ddr5Memory::arm(std::uint32_t subchannel) {
 
 void Ddr5Memory::collect(std::uint32_t subchannel) {
     while (const auto answer = m_subchannels[subchannel].pop_answer(now())) {
-        if (answer->tag == kLooseTag) continue;  // b_transport has told
         m_answers.push(m_slots[answer->tag]);
         m_free_slots.push_back(answer->tag);
     }

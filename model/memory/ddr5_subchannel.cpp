@@ -12,11 +12,6 @@ namespace {
 constexpr std::uint64_t kLinesPerCheckLine = 8;
 constexpr Cycle kTaken = 1;  ///< cycles until a write is answered
 
-const Ddr5Config& checked(const Ddr5Config& config) {
-    check(config);
-    return config;
-}
-
 /// The least gap between columns that keeps to a share of the pins.
 Cycle column_gap(const Ddr5Config& config) {
     const auto cap = static_cast<Cycle>(config.thermal.bandwidth_cap.ppm);
@@ -275,10 +270,14 @@ std::optional<LineAnswer> Ddr5Subchannel::pop_answer(Time now) {
     return answer;
 }
 
-Time Ddr5Subchannel::answer_time(std::uint32_t tag) {
+Time Ddr5Subchannel::take_answer(std::uint32_t tag) {
     while (true) {
-        for (const GrowingRing<LineAnswer>* ring : {&m_data, &m_quick, &m_forwarded}) {
-            if (!ring->empty() && ring->back().tag == tag) return ring->back().at;
+        for (GrowingRing<LineAnswer>* ring : {&m_data, &m_quick, &m_forwarded}) {
+            if (ring->empty() || ring->back().tag != tag) continue;
+            const Time at = ring->back().at;
+            ring->pop_back();
+            ++m_counters.answers;
+            return at;
         }
         if (idle()) throw InvariantError("ddr5: no answer to tag " + std::to_string(tag));
         if (m_pick_stale) find_pick();

@@ -78,9 +78,9 @@ public:
     /// The next answer that is due by `now`.
     [[nodiscard]] std::optional<LineAnswer> pop_answer(Time now);
 
-    /// When the request that was submitted last is answered, as if none came after it: works its
-    /// commands out beyond the time of the last advance(). Its answer is still to be popped.
-    [[nodiscard]] Time answer_time(std::uint32_t tag);
+    /// Takes the answer of the request that was submitted last, as if none came after it: works its
+    /// commands out beyond the time of the last advance(). No other request may have its tag.
+    [[nodiscard]] Time take_answer(std::uint32_t tag);
 
     /// When to call advance() and pop_answer() next: no answer is due before. With `blocked`, also
     /// no room appears before. Time::never() where nothing is due however long one waits. Later

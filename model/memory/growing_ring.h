@@ -24,6 +24,8 @@ public:
         m_items[m_tail++ & (m_items.size() - 1)] = item;
     }
     void pop() { ++m_head; }
+    /// Takes the youngest away.
+    void pop_back() { --m_tail; }
 
 private:
     void grow() {
