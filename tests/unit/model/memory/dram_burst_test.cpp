@@ -45,13 +45,19 @@ TEST(DramBurstTest, ReadsAreWithinOnePercentOfLineFidelity) {
     }
 }
 
-/// Mixes that no parameter was taken from.
-TEST(DramBurstTest, OtherMixesFollow) {
+/// Mixes that no parameter was taken from. With DDR5, writes alone are slower than reads alone by
+/// up to 1.4 %, because each refresh waits for a longer recovery; the closed form knows no such
+/// thing.
+TEST(DramBurstTest, OtherMixesFollowWithinOnePercent) {
     for (const DramPreset preset : kPresets) {
         const Ddr5Config line = Ddr5Config::of(preset);
         const DramConfig burst = burst_config(line);
-        for (const auto& [reads, writes, within] :
-             {std::tuple{4U, 1U, 0.03}, {3U, 1U, 0.03}, {1U, 1U, 0.03}, {0U, 1U, 0.02}}) {
+        for (const auto& [reads, writes, within] : {std::tuple{9U, 1U, 0.01},
+                                                    {4U, 1U, 0.01},
+                                                    {3U, 1U, 0.01},
+                                                    {3U, 2U, 0.01},
+                                                    {1U, 1U, 0.01},
+                                                    {0U, 1U, 0.015}}) {
             const double expected = line_gb_s(line, reads, writes);
             EXPECT_NEAR(burst_gb_s(burst, reads, writes), expected, within * expected)
                 << to_string(preset) << ' ' << reads << ':' << writes;
