@@ -16,8 +16,7 @@ DramRefresh::DramRefresh(const Ddr5Config& config)
       m_interval(config.refresh_interval()),
       m_time(config.refresh_time()),
       m_others(m_same_bank ? config.timing.refsb_rd : 0),
-      m_activate_gap(m_same_bank ? config.timing.rrd_l : 0),
-      m_precharge_time(config.timing.rp) {
+      m_activate_gap(m_same_bank ? config.timing.rrd_l : 0) {
     for (std::uint32_t r = 0; r < m_geometry.ranks; ++r) {
         Rank& rank = m_ranks[r];
         rank.last_refresh = kLongAgo;

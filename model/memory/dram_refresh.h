@@ -72,7 +72,6 @@ private:
     Cycle m_time;
     Cycle m_others;  ///< to ACT of the banks not refreshed
     Cycle m_activate_gap;
-    Cycle m_precharge_time;
     std::array<Rank, 4> m_ranks{};
     BankMask m_held;
     Cycle m_soonest = kNever;
