@@ -28,6 +28,9 @@ struct ValidationRow {
 /// The link alone: V2, V4 and V11.
 [[nodiscard]] std::vector<ValidationRow> validate_link();
 
+/// The DRAM alone: bandwidth, unloaded and loaded latency of one subchannel.
+[[nodiscard]] std::vector<ValidationRow> validate_dram();
+
 struct ValidateOptions {
     std::string only;   ///< a part by its name; empty: all
     bool json = false;  ///< {"schema": "kvplane.validate/1", "rows": [...]} instead of a table

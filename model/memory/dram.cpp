@@ -6,8 +6,7 @@
 namespace kvplane::memory {
 namespace {
 
-constexpr std::uint32_t kSubchannels = 2;      ///< of a DDR5 channel
-constexpr std::uint64_t kSubchannelBytes = 4;  ///< data bytes a transfer
+constexpr std::uint64_t kChannelBytes = 8;  ///< data bytes a transfer
 constexpr std::uint32_t kMillion = 1'000'000;
 constexpr std::uint32_t kLargestFlowShare = 950'000;
 
@@ -17,13 +16,14 @@ Dram::Dram(const DramConfig& config)
     : m_config(config),
       m_line_service(transfer_time(
           kLine, {static_cast<std::uint64_t>(static_cast<Uint128>(config.speed.per_second) *
-                                             kSubchannelBytes * config.service.ppm / kMillion)})),
-      m_free_at(std::size_t{config.channels} * kSubchannels) {}
+                                             (kChannelBytes / config.subchannels) *
+                                             config.service.ppm / kMillion)})),
+      m_free_at(std::size_t{config.channels} * config.subchannels) {}
 
 Rate Dram::bandwidth() const {
     return {static_cast<std::uint64_t>(static_cast<Uint128>(m_config.speed.per_second) *
-                                       kSubchannelBytes * kSubchannels * m_config.channels *
-                                       m_config.service.ppm / kMillion)};
+                                       kChannelBytes * m_config.channels * m_config.service.ppm /
+                                       kMillion)};
 }
 
 Time Dram::mixed_write_extra() const {

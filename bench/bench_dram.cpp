@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How fast one DDR5-4800B subchannel is simulated: 64 B requests a second, behind its four-phase
+/// target and without it. Closed loop, 64 outstanding behind 32 + 32 places, so that the port
+/// always holds a request back. Where the kernel lets us count, instructions a request beside it.
+#include <benchmark/benchmark.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <unistd.h>
+
+#include "model/common/random.h"
+#include "model/memory/ddr5_load.h"
+#include "model/memory/ddr5_memory.h"
+#include "tests/support/tlm_pool.h"
+
+namespace kvplane::memory {
+namespace {
+
+constexpr std::uint64_t kRequests = 500'000;
+constexpr std::uint64_t kLines = (1ULL << 32) / 64;
+
+/// Instructions that this process executes in user mode; nothing where they cannot be counted.
+class Instructions {
+public:
+    Instructions() {
+        perf_event_attr what{};
+        what.type = PERF_TYPE_HARDWARE;
+        what.size = sizeof(what);
+        what.config = PERF_COUNT_HW_INSTRUCTIONS;
+        what.exclude_kernel = 1;
+        what.exclude_hv = 1;
+        m_file = static_cast<int>(syscall(SYS_perf_event_open, &what, 0, -1, -1, 0));
+    }
+    Instructions(const Instructions&) = delete;
+    Instructions& operator=(const Instructions&) = delete;
+    ~Instructions() {
+        if (m_file >= 0) close(m_file);
+    }
+    [[nodiscard]] std::uint64_t count() const {
+        std::uint64_t value = 0;
+        if (m_file < 0 || read(m_file, &value, sizeof(value)) != sizeof(value)) return 0;
+        return value;
+    }
+
+private:
+    int m_file = -1;
+};
+
+/// Sends `count` lines with four phases, 64 at a time.
+class Sender final : public sc_core::sc_module {
+public:
+    Sender(sc_core::sc_module_name name, std::uint64_t count, bool sequential, bool mixed)
+        : sc_module(name), m_count(count), m_sequential(sequential), m_mixed(mixed) {
+        socket.register_nb_transport_bw(this, &Sender::backward);
+        SC_HAS_PROCESS(Sender);
+        SC_METHOD(send);
+    }
+    tlm_utils::simple_initiator_socket<Sender> socket{"socket"};
+
+private:
+    static constexpr std::uint32_t kOutstanding = 64;
+
+    void send() {
+        while (!m_requesting && m_in_flight < kOutstanding && m_sent < m_count) {
+            const bool write = m_mixed && m_sent % 3 == 2;
+            const std::uint64_t line = m_sequential ? m_sent % kLines : m_random.uniform(kLines);
+            ++m_sent;
+            tlm::tlm_generic_payload& payload =
+                m_pool.take(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, line * 64);
+            ++m_in_flight;
+            tlm::tlm_phase phase = tlm::BEGIN_REQ;
+            sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+            m_requesting = socket->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED;
+        }
+    }
+    tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                sc_core::sc_time&) {
+        if (phase == tlm::END_REQ) {
+            m_requesting = false;
+            send();
+            return tlm::TLM_ACCEPTED;
+        }
+        sc_assert(phase == tlm::BEGIN_RESP && payload.is_response_ok());
+        payload.release();
+        --m_in_flight;
+        if (++m_done == m_count) sc_core::sc_stop();
+        send();
+        phase = tlm::END_RESP;
+        return tlm::TLM_COMPLETED;
+    }
+
+    std::uint64_t m_count;
+    bool m_sequential;
+    bool m_mixed;
+    std::uint64_t m_sent = 0;
+    std::uint64_t m_done = 0;
+    std::uint32_t m_in_flight = 0;
+    bool m_requesting = false;
+    RandomStream m_random{1, "bench dram"};
+    test::LinePool m_pool{false};
+};
+
+Ddr5Config one_subchannel() {
+    Ddr5Config config;
+    config.geometry.subchannels = 1;
+    return config;
+}
+
+void report(benchmark::State& state, std::uint64_t requests, std::uint64_t instructions,
+            double gb_s) {
+    state.counters["requests"] =
+        benchmark::Counter(static_cast<double>(requests), benchmark::Counter::kIsRate);
+    state.counters["GB/s"] = gb_s;
+    if (instructions != 0) {
+        state.counters["instructions"] =
+            static_cast<double>(instructions) / static_cast<double>(requests);
+    }
+}
+
+void port(benchmark::State& state, bool sequential, bool mixed) {
+    const Instructions instructions;
+    std::uint64_t requests = 0;
+    std::uint64_t executed = 0;
+    double gb_s = 0;
+    for (auto _ : state) {
+        state.PauseTiming();
+        sc_core::sc_curr_simcontext = new sc_core::sc_simcontext();
+        sc_core::sc_default_global_context = sc_core::sc_curr_simcontext;
+        Ddr5Memory memory("memory", one_subchannel());
+        Sender sender("sender", kRequests, sequential, mixed);
+        sender.socket.bind(memory.socket);
+        const std::uint64_t before = instructions.count();
+        state.ResumeTiming();
+        sc_core::sc_start();
+        state.PauseTiming();
+        executed += instructions.count() - before;
+        requests += kRequests;
+        gb_s = static_cast<double>(kRequests * 64) / sc_core::sc_time_stamp().to_seconds() / 1e9;
+        state.ResumeTiming();
+    }
+    report(state, requests, executed, gb_s);
+}
+
+/// The scheduler alone, with a source beside it that keeps latencies.
+void bare(benchmark::State& state, bool sequential, bool mixed) {
+    const Instructions instructions;
+    DramLoad load;
+    load.pattern = sequential ? DramPattern::kSequential : DramPattern::kRandom;
+    load.reads = mixed ? 2 : 1;
+    load.writes = mixed ? 1 : 0;
+    load.requests = kRequests;
+    std::uint64_t requests = 0;
+    std::uint64_t executed = 0;
+    double gb_s = 0;
+    for (auto _ : state) {
+        const std::uint64_t before = instructions.count();
+        const DramMeasure measure = measure_dram(one_subchannel(), load);
+        executed += instructions.count() - before;
+        requests += measure.requests;
+        gb_s = measure.reads.gb_s() + measure.writes.gb_s();
+    }
+    report(state, requests, executed, gb_s);
+}
+
+BENCHMARK_CAPTURE(port, sequential_read, true, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(port, random_read, false, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(port, sequential_2_1, true, true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(port, random_2_1, false, true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bare, sequential_read, true, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bare, random_read, false, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bare, sequential_2_1, true, true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bare, random_2_1, false, true)->Unit(benchmark::kMillisecond);
+
+/// A minute of simulated time with a request every 10 ms: what an idle subchannel costs.
+void BM_Idle(benchmark::State& state) {
+    for (auto _ : state) {
+        Ddr5Subchannel channel(one_subchannel());
+        for (std::int64_t n = 0; n < 6'000; ++n) {
+            const Time at = Time::from_ms(10 * n);
+            channel.submit(
+                at, {.line = static_cast<std::uint64_t>(n) * 4096, .op = LineOp::kRead, .tag = 0});
+            channel.advance(at + Time::from_us(1));
+            benchmark::DoNotOptimize(channel.pop_answer(at + Time::from_us(1)));
+        }
+    }
+    state.counters["simulated s"] = benchmark::Counter(
+        60.0 * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Idle)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace kvplane::memory

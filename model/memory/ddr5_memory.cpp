@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/memory/ddr5_memory.h"
+
+#include <algorithm>
+
+#include "model/common/errors.h"
+
+namespace kvplane::memory {
+namespace {
+
+constexpr const char* kProtocol = "/memory/ddr5/protocol";
+constexpr std::uint32_t kLooseTag = UINT32_MAX;
+
+}  // namespace
+
+Ddr5Memory::Ddr5Memory(sc_core::sc_module_name name, const Ddr5Config& config, SparseStore* bytes)
+    : sc_module(name),
+      m_config(checked(config)),
+      m_interleave(config),
+      m_bytes(bytes),
+      m_armed(config.subchannels(), Time::never()),
+      m_steps("steps") {
+    m_subchannels.reserve(config.subchannels());
+    for (std::uint32_t i = 0; i < config.subchannels(); ++i) m_subchannels.emplace_back(config);
+    socket.register_b_transport(this, &Ddr5Memory::b_transport);
+    socket.register_nb_transport_fw(this, &Ddr5Memory::nb_transport_fw);
+    socket.register_transport_dbg(this, &Ddr5Memory::transport_dbg);
+    socket.register_get_direct_mem_ptr(this, &Ddr5Memory::get_direct_mem_ptr);
+    SC_HAS_PROCESS(Ddr5Memory);
+    SC_METHOD(run_steps);
+    sensitive << m_steps.event();
+    dont_initialize();
+    SC_METHOD(run_wakes);
+    sensitive << m_wake;
+    dont_initialize();
+}
+
+void Ddr5Memory::observe(std::uint32_t subchannel, DramObserver& observer) {
+    m_subchannels.at(subchannel).observe(observer);
+}
+
+Ddr5Counters Ddr5Memory::counters() {
+    Ddr5Counters sum;
+    for (Ddr5Subchannel& subchannel : m_subchannels) {
+        subchannel.advance(now());
+        sum += subchannel.counters();
+    }
+    return sum;
+}
+
+void Ddr5Memory::set_thermal(const DramThermal& thermal) {
+    for (std::uint32_t i = 0; i < m_subchannels.size(); ++i) {
+        m_subchannels[i].set_thermal(now(), thermal);
+        arm(i);
+    }
+}
+
+// --- what a request is --------------------------------------------------------------------------
+
+tlm::tlm_response_status Ddr5Memory::refuse(const tlm::tlm_generic_payload& payload) const {
+    const std::uint64_t address = payload.get_address();
+    const std::uint64_t length = payload.get_data_length();
+    if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_COMMAND_ERROR_RESPONSE;
+    if (length == 0 || address % kLine.count + length > kLine.count ||
+        payload.get_streaming_width() < length) {
+        return tlm::TLM_BURST_ERROR_RESPONSE;
+    }
+    if (address >= m_config.capacity().count) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    return tlm::TLM_OK_RESPONSE;
+}
+
+LineOp Ddr5Memory::op_of(const tlm::tlm_generic_payload& payload) {
+    if (payload.is_read()) return LineOp::kRead;
+    const bool whole =
+        payload.get_data_length() == kLine.count && payload.get_byte_enable_ptr() == nullptr;
+    return whole ? LineOp::kWrite : LineOp::kPartialWrite;
+}
+
+void Ddr5Memory::move_bytes(tlm::tlm_generic_payload& payload) {
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    if (m_bytes == nullptr) return;
+    const std::size_t length = payload.get_data_length();
+    const std::span<unsigned char> data(payload.get_data_ptr(), length);
+    const unsigned char* enables = payload.get_byte_enable_ptr();
+    if (enables == nullptr) {
+        if (payload.is_read()) {
+            m_bytes->read(payload.get_address(), data);
+        } else {
+            m_bytes->write(payload.get_address(), data);
+        }
+        return;
+    }
+    const std::size_t period = payload.get_byte_enable_length();
+    for (std::size_t i = 0; i < length; ++i) {
+        if (enables[i % period] == TLM_BYTE_DISABLED) continue;
+        if (payload.is_read()) {
+            m_bytes->read(payload.get_address() + i, data.subspan(i, 1));
+        } else {
+            m_bytes->write(payload.get_address() + i, data.subspan(i, 1));
+        }
+    }
+}
+
+// --- loosely timed
+// --------------------------------------------------------------------------------
+
+void Ddr5Memory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    const tlm::tlm_response_status status = refuse(payload);
+    if (status != tlm::TLM_OK_RESPONSE) {
+        payload.set_response_status(status);
+        return;
+    }
+    const auto place = m_interleave.place(payload.get_address() / kLine.count);
+    Ddr5Subchannel& subchannel = m_subchannels[place.subchannel];
+    const LineOp op = op_of(payload);
+    Time at = now() + from_sc_time(delay);
+    subchannel.advance(at);
+    while (!subchannel.can_accept(op)) {
+        at = std::max(at, subchannel.next_event(true));
+        subchannel.advance(at);
+    }
+    move_bytes(payload);
+    subchannel.submit(at, {.line = place.line, .op = op, .tag = kLooseTag});
+    // Answers of other requests that fall due on the way keep their time.
+    const Time answered = subchannel.take_answer(kLooseTag);
+    delay = to_sc_time(answered - now());
+    arm(place.subchannel);
+}
+
+unsigned int Ddr5Memory::transport_dbg(tlm::tlm_generic_payload& payload) {
+    const std::uint64_t capacity = m_config.capacity().count;
+    const std::uint64_t address = payload.get_address();
+    if (m_bytes == nullptr || address >= capacity ||
+        payload.get_command() == tlm::TLM_IGNORE_COMMAND) {
+        return 0;
+    }
+    const auto length = static_cast<std::size_t>(
+        std::min<std::uint64_t>(payload.get_data_length(), capacity - address));
+    const std::span<unsigned char> data(payload.get_data_ptr(), length);
+    if (payload.is_read()) {
+        m_bytes->read(address, data);
+    } else {
+        m_bytes->write(address, data);
+    }
+    return static_cast<unsigned int>(length);
+}
+
+bool Ddr5Memory::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+    // Every access takes its time, so that none may go past the model.
+    payload.set_dmi_allowed(false);
+    dmi.init();
+    dmi.set_start_address(0);
+    dmi.set_end_address(UINT64_MAX);
+    return false;
+}
+
+// --- approximately timed
+// --------------------------------------------------------------------------
+
+tlm::tlm_sync_enum Ddr5Memory::nb_transport_fw(tlm::tlm_generic_payload& payload,
+                                               tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+    if (phase == tlm::BEGIN_REQ) return begin_request(payload, phase, from_sc_time(delay));
+    if (phase == tlm::END_RESP) {
+        if (m_answering != &payload) {
+            SC_REPORT_ERROR(kProtocol, "END_RESP for a payload that has no response under way");
+        } else if (delay == sc_core::SC_ZERO_TIME) {
+            m_answering = nullptr;
+            payload.release();
+            respond();
+        } else {
+            m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
+        }
+        return tlm::TLM_COMPLETED;
+    }
+    if (phase == tlm::END_REQ || phase == tlm::BEGIN_RESP) {
+        SC_REPORT_ERROR(kProtocol, "a phase of targets came from an initiator");
+    }
+    return tlm::TLM_ACCEPTED;  // phases of other protocols are ignored
+}
+
+tlm::tlm_sync_enum Ddr5Memory::begin_request(tlm::tlm_generic_payload& payload,
+                                             tlm::tlm_phase& phase, Time delay) {
+    if (m_waiting != nullptr) {
+        SC_REPORT_ERROR(kProtocol, "BEGIN_REQ before the last request has ended");
+        return tlm::TLM_ACCEPTED;
+    }
+    if (!payload.has_mm()) {
+        SC_REPORT_ERROR(kProtocol, "nb_transport needs a payload with a memory manager");
+        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
+        return tlm::TLM_COMPLETED;
+    }
+    payload.acquire();
+    m_waiting = &payload;
+    if (delay != Time{}) {
+        m_steps.schedule(now() + delay, Step::kBegin);
+        return tlm::TLM_ACCEPTED;
+    }
+    if (!admit()) return tlm::TLM_ACCEPTED;
+    phase = tlm::END_REQ;
+    return tlm::TLM_UPDATED;
+}
+
+/// Takes the waiting request if its subchannel has room; else that wakes up when it has. One that
+/// is refused is answered in the next delta.
+bool Ddr5Memory::admit() {
+    tlm::tlm_generic_payload& payload = *m_waiting;
+    const tlm::tlm_response_status status = refuse(payload);
+    if (status == tlm::TLM_OK_RESPONSE) {
+        const auto place = m_interleave.place(payload.get_address() / kLine.count);
+        Ddr5Subchannel& channel = m_subchannels[place.subchannel];
+        const LineOp op = op_of(payload);
+        const Time at = now();
+        channel.advance(at);
+        if (!channel.can_accept(op)) {
+            m_blocked_at = place.subchannel;
+            arm(place.subchannel);
+            return false;
+        }
+        move_bytes(payload);
+        channel.submit(at, {.line = place.line, .op = op, .tag = take_slot(&payload)});
+        m_blocked_at = kNone;
+        arm(place.subchannel);
+    } else {
+        payload.set_response_status(status);
+        m_answers.push(&payload);
+        m_steps.schedule(now(), Step::kRespond);
+    }
+    ++m_in_flight;
+    m_waiting = nullptr;
+    return true;
+}
+
+/// The waiting request tries again, or for the first time after its delay.
+void Ddr5Memory::admit_waiting() {
+    tlm::tlm_generic_payload& payload = *m_waiting;
+    if (!admit()) return;
+    tlm::tlm_phase phase = tlm::END_REQ;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    static_cast<void>(socket->nb_transport_bw(payload, phase, delay));
+}
+
+std::uint32_t Ddr5Memory::take_slot(tlm::tlm_generic_payload* payload) {
+    if (m_free_slots.empty()) {
+        m_free_slots.push_back(static_cast<std::uint32_t>(m_slots.size()));
+        m_slots.push_back(nullptr);
+    }
+    const std::uint32_t slot = m_free_slots.back();
+    m_free_slots.pop_back();
+    m_slots[slot] = payload;
+    return slot;
+}
+
+void Ddr5Memory::run_steps() {
+    Step step = Step::kBegin;
+    while (m_steps.pop_due(step)) {
+        switch (step) {
+            case Step::kBegin:
+                admit_waiting();
+                break;
+            case Step::kEndResponse:
+                m_answering->release();
+                m_answering = nullptr;
+                respond();
+                break;
+            case Step::kRespond:
+                respond();
+                break;
+        }
+    }
+}
+
+void Ddr5Memory::run_wakes() {
+    ++m_wakes;
+    const Time at = now();
+    Time next = Time::never();
+    for (std::uint32_t i = 0; i < m_armed.size(); ++i) {
+        if (m_armed[i] <= at) wake(i);
+    }
+    for (const Time armed : m_armed) next = std::min(next, armed);
+    if (next != Time::never()) m_wake.notify(to_sc_time(next - at));
+}
+
+void Ddr5Memory::wake(std::uint32_t subchannel) {
+    m_armed[subchannel] = Time::never();
+    m_subchannels[subchannel].advance(now());
+    collect(subchannel);
+    respond();
+    if (m_blocked_at == subchannel) admit_waiting();
+    arm(subchannel);
+}
+
+/// Wakes up when the subchannel has something to say, or room for the request that waits. A wake-up
+/// that turns out to be early finds nothing, and arms the next.
+void Ddr5Memory::arm(std::uint32_t subchannel) {
+    const Time next = m_subchannels[subchannel].next_event(m_blocked_at == subchannel);
+    if (next >= m_armed[subchannel]) return;
+    const Time at = now();
+    m_armed[subchannel] = std::max(next, at);
+    m_wake.notify(to_sc_time(m_armed[subchannel] - at));
+}
+
+void Ddr5Memory::collect(std::uint32_t subchannel) {
+    while (const auto answer = m_subchannels[subchannel].pop_answer(now())) {
+        m_answers.push(m_slots[answer->tag]);
+        m_free_slots.push_back(answer->tag);
+    }
+}
+
+/// Gives answers as long as the response channel is free.
+void Ddr5Memory::respond() {
+    while (m_answering == nullptr && !m_answers.empty()) {
+        tlm::tlm_generic_payload& payload = *m_answers.front();
+        m_answers.pop();
+        --m_in_flight;
+        m_answering = &payload;
+        tlm::tlm_phase phase = tlm::BEGIN_RESP;
+        sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+        const tlm::tlm_sync_enum status = socket->nb_transport_bw(payload, phase, delay);
+        const bool ended =
+            status == tlm::TLM_COMPLETED || (status == tlm::TLM_UPDATED && phase == tlm::END_RESP);
+        if (!ended) return;
+        if (delay != sc_core::SC_ZERO_TIME) {
+            m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
+            return;
+        }
+        m_answering = nullptr;
+        payload.release();
+    }
+}
+
+}  // namespace kvplane::memory

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The card's DRAM at line fidelity behind a TLM-2.0 target: all subchannels, interleaved, four
+/// phases (AT), and a loosely timed call on the same schedulers.
+///
+/// A request lies inside one 64 B line; fewer bytes, or byte enables, make a write a partial one.
+/// END_REQ is withheld while the line's subchannel has no room. One event an answer, none for
+/// commands. b_transport works out its subchannel ahead of time until the answer is there, as if
+/// nothing else came meanwhile; commands given so stand, also for requests that come in between.
+#pragma once
+
+#include <tlm_utils/passthrough_target_socket.h>
+
+#include <cstdint>
+#include <span>
+#include <systemc>
+#include <tlm>
+#include <vector>
+
+#include "model/common/event_heap.h"
+#include "model/memory/ddr5_subchannel.h"
+#include "model/memory/growing_ring.h"
+#include "model/memory/sparse_store.h"
+
+namespace kvplane::memory {
+
+/// Which subchannel a line is in, and which line of it.
+class Ddr5Interleave {
+public:
+    explicit Ddr5Interleave(const Ddr5Config& config)
+        : m_run(config.interleave / kLine), m_subchannels(config.subchannels()) {}
+
+    struct Place {
+        std::uint32_t subchannel = 0;
+        std::uint64_t line = 0;
+    };
+    [[nodiscard]] Place place(std::uint64_t line) const {
+        const std::uint64_t run = line / m_run;
+        return {static_cast<std::uint32_t>(run % m_subchannels),
+                run / m_subchannels * m_run + line % m_run};
+    }
+
+private:
+    std::uint64_t m_run;  ///< lines
+    std::uint64_t m_subchannels;
+};
+
+class Ddr5Memory final : public sc_core::sc_module {
+public:
+    /// Throws UserError on a config that check() refuses. `bytes` holds the contents and must
+    /// outlive this; without it, requests take their time and move nothing.
+    Ddr5Memory(sc_core::sc_module_name name, const Ddr5Config& config,
+               SparseStore* bytes = nullptr);
+
+    /// Addresses are offsets into the memory, up to Ddr5Config::capacity().
+    tlm_utils::passthrough_target_socket<Ddr5Memory> socket{"socket"};
+
+    [[nodiscard]] const Ddr5Config& config() const { return m_config; }
+    /// Brings all subchannels up to now, and sums what they did.
+    [[nodiscard]] Ddr5Counters counters();
+    void set_thermal(const DramThermal& thermal);
+    /// Watches one subchannel. Before the first request.
+    void observe(std::uint32_t subchannel, DramObserver& observer);
+    /// Requests taken and not yet answered.
+    [[nodiscard]] std::uint32_t in_flight() const { return m_in_flight; }
+    /// Times that this woke up: what a simulation of this memory costs.
+    [[nodiscard]] std::uint64_t events() const { return m_wakes; }
+
+private:
+    /// What an annotated delay puts off.
+    enum class Step : std::uint8_t { kBegin, kEndResponse, kRespond };
+    static constexpr std::uint32_t kNone = UINT32_MAX;
+
+    void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                       sc_core::sc_time& delay);
+    unsigned int transport_dbg(tlm::tlm_generic_payload& payload);
+    bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
+    [[nodiscard]] tlm::tlm_sync_enum begin_request(tlm::tlm_generic_payload& payload,
+                                                   tlm::tlm_phase& phase, Time delay);
+
+    void run_steps();
+    void run_wakes();
+    void wake(std::uint32_t subchannel);
+    void arm(std::uint32_t subchannel);
+    [[nodiscard]] bool admit();
+    void admit_waiting();
+    void collect(std::uint32_t subchannel);
+    void respond();
+    [[nodiscard]] tlm::tlm_response_status refuse(const tlm::tlm_generic_payload& payload) const;
+    [[nodiscard]] static LineOp op_of(const tlm::tlm_generic_payload& payload);
+    void move_bytes(tlm::tlm_generic_payload& payload);
+    [[nodiscard]] std::uint32_t take_slot(tlm::tlm_generic_payload* payload);
+
+    Ddr5Config m_config;
+    Ddr5Interleave m_interleave;
+    SparseStore* m_bytes;
+    std::vector<Ddr5Subchannel> m_subchannels;
+    std::vector<Time> m_armed;  ///< of each subchannel: when to wake it up
+    sc_core::sc_event m_wake{"wake"};
+    EventHeap<Step> m_steps;
+
+    tlm::tlm_generic_payload* m_waiting = nullptr;   ///< BEGIN_REQ without END_REQ
+    std::uint32_t m_blocked_at = kNone;              ///< the subchannel that has no room for it
+    std::vector<tlm::tlm_generic_payload*> m_slots;  ///< by tag
+    std::vector<std::uint32_t> m_free_slots;
+    GrowingRing<tlm::tlm_generic_payload*> m_answers;  ///< wait for the response channel
+    tlm::tlm_generic_payload* m_answering = nullptr;   ///< between BEGIN_RESP and END_RESP
+    std::uint32_t m_in_flight = 0;
+    std::uint64_t m_wakes = 0;
+};
+
+}  // namespace kvplane::memory
