@@ -22,6 +22,8 @@ void ReusePredictor::on_access(BlockIndex block, Time now) {
     if (references > 0) {
         Class& before = m_classes[std::min<std::size_t>(references, kClasses) - 1];
         ++before.intervals[bin(now - m_last[block.value])];
+    } else {
+        ++m_seen;
     }
     ++references;
     ++m_classes[std::min<std::size_t>(references, kClasses) - 1].references;
