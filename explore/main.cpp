@@ -15,8 +15,8 @@
 #include "explore/config.h"
 #include "explore/config_report.h"
 #include "explore/nearest.h"
+#include "explore/output.h"
 #include "explore/place.h"
-#include "explore/result.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
 #include "explore/trace.h"
@@ -30,11 +30,14 @@ using kvplane::explore::RunOptions;
 constexpr int kUserMistake = 2;
 constexpr int kBroken = 3;
 
-/// Runs `command` and turns what it throws into a line on stderr and an exit code.
+/// Runs `command`, sees its output off, and turns what it throws into a line on stderr and an exit
+/// code.
 template <class Command>
 int guarded(Command command) {
     try {
-        return command();
+        const int code = command();
+        kvplane::explore::finish(std::cout);
+        return code;
     } catch (const kvplane::UserError& error) {
         std::cerr << "kvplane: " << error.what() << "\n";
         return kUserMistake;
@@ -78,10 +81,13 @@ struct TraceArguments {
     std::string format = "auto";
     std::string out;
     std::vector<std::uint32_t> block_tokens;
+    std::vector<std::string> sets;
     bool json = false;
 
     [[nodiscard]] kvplane::explore::TraceSource source() const {
-        return {.path = path, .format = kvplane::workload::parse_format(format)};
+        return {.path = path,
+                .format = kvplane::workload::parse_format(format),
+                .options = kvplane::explore::trace_options(sets)};
     }
 };
 
@@ -92,6 +98,9 @@ void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& e
     const auto add_source = [&](CLI::App& sub) {
         sub.add_option("trace", trace.path, "Trace file")->required();
         sub.add_option("--format", trace.format, "auto, mooncake, qwen, azure or kvplane [auto]");
+        sub.add_option("--set", trace.sets, "How to read it: seed, workload.time_backwards, ...")
+            ->type_name("PATH=VALUE")
+            ->allow_extra_args(false);
     };
     CLI::App* info = command->add_subcommand("info", "What a trace holds");
     add_source(*info);
@@ -121,9 +130,8 @@ void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& e
     generate->add_option("--out", trace.out, "File to write")->required();
     generate->callback([&] {
         exit_code = guarded([&] {
-            const RunConfig run = load(options.config, options.sets).run;
             std::ostringstream text;
-            generate_trace(run.workload.generated, run.seed, run.block.tokens, text);
+            generate_trace(load(options.config, options.sets), text);
             write_file(trace.out, text.str());
             return 0;
         });

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/run_config.h"
+#include "explore/config.h"
 #include "host_driver/control/place.h"
 
 namespace kvplane::explore {
@@ -27,6 +27,7 @@ struct PlaceOptions {
 
 /// {"schema": "kvplane.place/1", "rows": [...]}: for each workload, seed and budget the row of its
 /// bounds, then one row an arm. `bounds` of an arm's row says whether they hold for it.
-[[nodiscard]] nlohmann::ordered_json place_rows(const RunConfig& config);
+[[nodiscard]] nlohmann::ordered_json place_rows(const LoadedConfig& config,
+                                                std::ostream* progress = nullptr);
 
 }  // namespace kvplane::explore
