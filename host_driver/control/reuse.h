@@ -43,7 +43,7 @@ private:
     static constexpr std::size_t kClasses = 4;
     static constexpr std::size_t kBins = std::size_t{4} * 40;
     struct Class {
-        std::array<std::uint64_t, kBins> intervals{};
+        std::array<std::uint64_t, kBins> up_to{};  ///< intervals in a bin or before it
         std::uint64_t references = 0;
     };
 

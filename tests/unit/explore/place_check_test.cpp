@@ -76,6 +76,17 @@ TEST_F(PlaceCheckTest, EveryPolicyGetsARow) {
     EXPECT_EQ(refused("placement: {policies: [arc state=full], states: [sketch(64KiB)]}\n"), "");
 }
 
+TEST_F(PlaceCheckTest, TakesTheConfigsThatComeAlong) {
+    const std::filesystem::path configs = std::filesystem::path(KVPLANE_SOURCE_DIR) / "configs";
+    check_place(load((configs / "baseline.yaml").string()));
+    int studies = 0;
+    for (const auto& file : std::filesystem::directory_iterator(configs / "placement")) {
+        check_place(load(file.path().string()));
+        ++studies;
+    }
+    EXPECT_GE(studies, 5);
+}
+
 TEST_F(PlaceCheckTest, RulesThatDoNothingAreRefused) {
     EXPECT_THAT(refused("placement: {demotions: [on-evict, on-evict intent]}\n"),
                 StartsWith("config.yaml:1: placement.demotions: 'intent' stores nothing"));

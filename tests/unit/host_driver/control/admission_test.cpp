@@ -186,6 +186,26 @@ TEST(AdmissionTest, EqualsItsTwinInFrontOfLru) {
     }
 }
 
+TEST(AdmissionTest, TheCountersVerdictFallsWithTheBlock) {
+    // A sketch of 64 B halves its counts first after 320 references, then after 160 more.
+    const std::vector<workload::BlockEntry> blocks(2);
+    const auto policy = with_admission({.admission = Admission::kCounter, .sketch = Bytes{64}},
+                                       make_policy({}, 2, 2), 2, blocks);
+    const auto read = [&](std::uint32_t b, int times) {
+        policy->on_insert({b}, {});
+        for (int i = 0; i < times; ++i) policy->on_access({.block = {b}, .now = {}});
+        policy->set_eligible({b}, true);
+    };
+    read(0, 2);
+    policy->on_remove({0});
+    read(1, 600);
+    read(0, 1);
+    EXPECT_EQ(policy->victim({}), BlockIndex{0}) << "read once since it was forgotten";
+    policy->set_eligible({0}, false);
+    read(0, 1);
+    EXPECT_EQ(policy->victim({}), BlockIndex{1}) << "admitted again, and used last";
+}
+
 TEST(AdmissionTest, CounterLetsOneTimersLeaveFirst) {
     // A and B are read twice; the scan behind them must not push them out.
     std::vector<std::vector<std::string>> requests{{"A"}, {"A"}, {"B"}, {"B"}};
