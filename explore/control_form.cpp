@@ -27,8 +27,10 @@ std::string joined(std::span<const std::string_view> names) {
 }  // namespace
 
 Form<control::PolicySpec> policy_form() {
-    std::vector<std::string> examples(control::replacement_names().begin(),
-                                      control::replacement_names().end());
+    std::vector<std::string> examples;
+    for (const std::string_view name : control::replacement_names()) {
+        examples.push_back(control::to_string(control::parse_policy(name)));
+    }
     examples.insert(examples.end(), {"lfu state=full", "lru-2 clock=request state=ghosts(4096)",
                                      "ema alpha=5% clock=wall state=sketch(64KiB)"});
     return text_form<control::PolicySpec>(

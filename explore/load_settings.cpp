@@ -204,4 +204,10 @@ Settings load_settings(Table& table, const std::string& path, std::span<const st
     return {path, loader.settings()};
 }
 
+Settings load_sets(Table& table, std::span<const std::string> sets) {
+    Loader loader(table);
+    loader.apply_sets(sets, "--set");
+    return {"--set", loader.settings()};
+}
+
 }  // namespace kvplane::explore

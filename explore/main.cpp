@@ -15,8 +15,8 @@
 #include "explore/config.h"
 #include "explore/config_report.h"
 #include "explore/nearest.h"
+#include "explore/output.h"
 #include "explore/place.h"
-#include "explore/result.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
 #include "explore/trace.h"
@@ -30,11 +30,14 @@ using kvplane::explore::RunOptions;
 constexpr int kUserMistake = 2;
 constexpr int kBroken = 3;
 
-/// Runs `command` and turns what it throws into a line on stderr and an exit code.
+/// Runs `command`, sees its output off, and turns what it throws into a line on stderr and an exit
+/// code.
 template <class Command>
 int guarded(Command command) {
     try {
-        return command();
+        const int code = command();
+        kvplane::explore::finish(std::cout);
+        return code;
     } catch (const kvplane::UserError& error) {
         std::cerr << "kvplane: " << error.what() << "\n";
         return kUserMistake;
@@ -78,55 +81,67 @@ struct TraceArguments {
     std::string format = "auto";
     std::string out;
     std::vector<std::uint32_t> block_tokens;
+    std::vector<std::string> sets;
     bool json = false;
 
     [[nodiscard]] kvplane::explore::TraceSource source() const {
-        return {.path = path, .format = kvplane::workload::parse_format(format)};
+        return {.path = path,
+                .format = kvplane::workload::parse_format(format),
+                .options = kvplane::explore::trace_options(sets)};
     }
 };
+
+void add_source(CLI::App& command, TraceArguments& trace) {
+    command.add_option("trace", trace.path, "Trace file")->required();
+    command.add_option("--format", trace.format, "auto, mooncake, qwen, azure or kvplane [auto]");
+    command.add_option("--set", trace.sets, "How to read it: seed, workload.time_backwards, ...")
+        ->type_name("PATH=VALUE")
+        ->allow_extra_args(false);
+}
+
+void add_trace_info(CLI::App& app, TraceArguments& trace, int& exit_code) {
+    CLI::App* info = app.add_subcommand("info", "What a trace holds");
+    add_source(*info, trace);
+    info->add_option("--block-tokens", trace.block_tokens,
+                     "Count in blocks of so many tokens [the trace's own, and 16 where they fit]");
+    info->add_flag("--json", trace.json, "Print one JSON object");
+    info->callback([&] {
+        exit_code = guarded([&] {
+            kvplane::explore::print_trace_info(trace.source(), trace.block_tokens, trace.json,
+                                               std::cout);
+            return 0;
+        });
+    });
+}
+
+/// `make` writes a trace to a stream; the command writes it to the file of --out.
+template <class Make>
+void write_trace(CLI::App& command, TraceArguments& trace, int& exit_code, Make make) {
+    command.add_option("--out", trace.out, "File to write")->required();
+    command.callback([&trace, &exit_code, make] {
+        exit_code = guarded([&] {
+            std::ostringstream text;
+            make(text);
+            kvplane::explore::write_file(trace.out, text.str());
+            return 0;
+        });
+    });
+}
 
 void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& exit_code) {
     using namespace kvplane::explore;
     CLI::App* command = app.add_subcommand("trace", "Look at traces, convert and generate them");
     command->require_subcommand(1);
-    const auto add_source = [&](CLI::App& sub) {
-        sub.add_option("trace", trace.path, "Trace file")->required();
-        sub.add_option("--format", trace.format, "auto, mooncake, qwen, azure or kvplane [auto]");
-    };
-    CLI::App* info = command->add_subcommand("info", "What a trace holds");
-    add_source(*info);
-    info->add_option("--block-tokens", trace.block_tokens,
-                     "Count in blocks of so many tokens [the trace's own, and 16]");
-    info->add_flag("--json", trace.json, "Print one JSON object");
-    info->callback([&] {
-        exit_code = guarded([&] {
-            print_trace_info(trace.source(), trace.block_tokens, trace.json, std::cout);
-            return 0;
-        });
-    });
+    add_trace_info(*command, trace, exit_code);
     CLI::App* convert = command->add_subcommand("convert", "Write a trace in kvplane's own format");
-    add_source(*convert);
-    convert->add_option("--out", trace.out, "File to write")->required();
-    convert->callback([&] {
-        exit_code = guarded([&] {
-            std::ostringstream text;
-            convert_trace(trace.source(), text);
-            write_file(trace.out, text.str());
-            return 0;
-        });
-    });
+    add_source(*convert, trace);
+    write_trace(*convert, trace, exit_code,
+                [&trace](std::ostream& out) { convert_trace(trace.source(), out); });
     CLI::App* generate =
         command->add_subcommand("generate", "Write the workload that a config's generator draws");
     add_config(*generate, options);
-    generate->add_option("--out", trace.out, "File to write")->required();
-    generate->callback([&] {
-        exit_code = guarded([&] {
-            const RunConfig run = load(options.config, options.sets).run;
-            std::ostringstream text;
-            generate_trace(run.workload.generated, run.seed, run.block.tokens, text);
-            write_file(trace.out, text.str());
-            return 0;
-        });
+    write_trace(*generate, trace, exit_code, [&options](std::ostream& out) {
+        generate_trace(load(options.config, options.sets), out);
     });
 }
 
@@ -140,20 +155,9 @@ void add_validate(CLI::App& app, kvplane::explore::ValidateOptions& options, int
     });
 }
 
-void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
+void add_config_show(CLI::App& app, RunOptions& options, int& exit_code) {
     using namespace kvplane::explore;
-    CLI::App* config = app.add_subcommand("config", "Look at configs and their keys");
-    config->require_subcommand(1);
-    CLI::App* check = config->add_subcommand("check", "Say whether a config is sound");
-    add_config(*check, options);
-    check->callback([&] {
-        exit_code = guarded([&] {
-            static_cast<void>(load(options.config, options.sets));
-            std::cout << options.config << ": sound\n";
-            return 0;
-        });
-    });
-    CLI::App* show = config->add_subcommand("show", "Every key with value, origin and source");
+    CLI::App* show = app.add_subcommand("show", "Every key with value, origin and source");
     add_config(*show, options);
     show->add_flag("--json", options.json, "Print one JSON object");
     show->callback([&] {
@@ -167,7 +171,11 @@ void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
             return 0;
         });
     });
-    CLI::App* schema = config->add_subcommand("schema", "Every key with unit, range and source");
+}
+
+void add_config_schema(CLI::App& app, RunOptions& options, int& exit_code) {
+    using namespace kvplane::explore;
+    CLI::App* schema = app.add_subcommand("schema", "Every key with unit, range and source");
     schema->add_flag("--json", options.json, "Print one JSON object");
     schema->callback([&] {
         exit_code = guarded([&] {
@@ -181,6 +189,22 @@ void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
             return 0;
         });
     });
+}
+
+void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
+    CLI::App* config = app.add_subcommand("config", "Look at configs and their keys");
+    config->require_subcommand(1);
+    CLI::App* check = config->add_subcommand("check", "Say whether a config is sound");
+    add_config(*check, options);
+    check->callback([&] {
+        exit_code = guarded([&] {
+            static_cast<void>(kvplane::explore::load(options.config, options.sets));
+            std::cout << options.config << ": sound\n";
+            return 0;
+        });
+    });
+    add_config_show(*config, options, exit_code);
+    add_config_schema(*config, options, exit_code);
 }
 
 /// What is wrong with a command line, in one line.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "explore/run_config.h"
+#include "explore/config.h"
 #include "host_driver/control/place.h"
 
 namespace kvplane::explore {
@@ -18,15 +18,19 @@ struct PlaceOptions {
     bool json = false;                ///< one JSON object instead of a table
 };
 
-/// Runs the study of the config's section `placement` and prints it to `out`. Progress on stderr
-/// where that is a terminal. Returns the exit code, 0. Throws UserError and InvariantError.
+/// Runs the study of the config's section `placement`, which check_place() must pass, and prints it
+/// to `out`. Progress on stderr where that is a terminal. Returns the exit code, 0. Throws
+/// UserError and InvariantError.
 [[nodiscard]] int place(const PlaceOptions& options, std::ostream& out);
 
 /// The arms of a study, each once, in the order of the config's lists.
 [[nodiscard]] std::vector<control::PlaceArm> place_arms(const PlacementConfig& config, Bytes block);
 
 /// {"schema": "kvplane.place/1", "rows": [...]}: for each workload, seed and budget the row of its
-/// bounds, then one row an arm. `bounds` of an arm's row says whether they hold for it.
-[[nodiscard]] nlohmann::ordered_json place_rows(const RunConfig& config);
+/// bounds, then one row an arm. `bounds` of an arm's row says whether they hold for it. What goes
+/// on is told to `progress`, unless it is nullptr. Throws UserError where the warm-up leaves
+/// nothing to count.
+[[nodiscard]] nlohmann::ordered_json place_rows(const LoadedConfig& config,
+                                                std::ostream* progress = nullptr);
 
 }  // namespace kvplane::explore

@@ -26,8 +26,9 @@ struct DemotionArm {
 /// The workloads of a placement study.
 enum class PlaceWorkload { kGiven, kZipfSessions, kScan, kLoop, kAgents };
 
-/// What `kvplane place` compares: policies x states x admissions x demotions x pinned, then
-/// presets, each at every budget, on every workload and seed.
+/// What `kvplane place` compares: policies x states x admissions x demotions x tier evictions
+/// x pinned, then presets x tier evictions x pinned, each at every budget, on every workload and
+/// seed.
 struct PlacementConfig {
     std::vector<PlaceWorkload> workloads{PlaceWorkload::kGiven};
     std::uint32_t seeds = 1;
@@ -53,10 +54,12 @@ struct PlacementConfig {
     std::vector<bool> pinned{true};
     std::vector<std::optional<control::Preset>> presets{std::nullopt};
     std::optional<Bytes> tier_capacity;
+    std::vector<control::PolicySpec> tier_evictions{{}};  ///< where the tier has a capacity
     std::uint32_t queue = 32;
     std::uint64_t warm_up_requests = 0;
     std::uint32_t dual_iterations = 3000;
     std::optional<Ratio> recompute_price;
+    std::optional<Ratio> rent;
 };
 
 void describe(Table& table, PlacementConfig& c);

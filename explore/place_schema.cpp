@@ -83,6 +83,9 @@ void describe(Table& t, PlacementConfig& c) {
     t.key("tier_capacity", c.tier_capacity,
           between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1'048'576)),
           {kChosen, "free choice", "Of the tier; null: unbounded."});
+    t.key("tier_evictions", c.tier_evictions, policy_form(),
+          {kChosen, "baseline: LRU, leaf first",
+           "Which copy leaves the tier where it has a capacity."});
     t.key("queue", c.queue, between<std::uint32_t>(1, 65'536, "requests"),
           {kAssumed, "assumed", "Requests ahead that queue-lru is told of."});
     t.key("warm_up_requests", c.warm_up_requests,
@@ -93,6 +96,9 @@ void describe(Table& t, PlacementConfig& c) {
     t.key("recompute_price", c.recompute_price, between<Ratio>({10'000}, {4'000'000'000}),
           {kDerived, "the default node: 520 % for 16 tokens, 0.52 ms against 0.10 ms on x16",
            "Recomputing a block in moves of it; null: no bounds with recomputing."});
+    t.key("rent", c.rent, between<Ratio>({1}, {1'000'000}),
+          {kChosen, "free choice",
+           "Holding a block through a request that does not read it, in moves of it; null: none."});
 }
 
 }  // namespace kvplane::explore

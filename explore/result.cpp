@@ -4,10 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "model/common/errors.h"
 
@@ -281,22 +277,6 @@ ordered_json flat_rows(const ordered_json& result) {
         if (key != "schema") flatten(flatten, key, value);
     }
     return {{"schema", "kvplane.run/1"}, {"rows", ordered_json::array({row})}};
-}
-
-void write_file(const std::string& path, const std::string& text) {
-    const std::string partial = path + ".partial";
-    const auto fail = [&](const std::string& why) {
-        throw UserError(fmt::format("{}: cannot be written: {}", path, why));
-    };
-    {
-        std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-        out << text;
-        out.close();
-        if (!out) fail(std::strerror(errno));
-    }
-    std::error_code error;
-    std::filesystem::rename(partial, path, error);
-    if (error) fail(error.message());
 }
 
 }  // namespace kvplane::explore

@@ -29,8 +29,4 @@ void print_summary(std::ostream& out, const nlohmann::ordered_json& result);
 /// {"schema": "kvplane.run/1", "rows": [one flat row]}, with keys such as promotion.count.
 [[nodiscard]] nlohmann::ordered_json flat_rows(const nlohmann::ordered_json& result);
 
-/// Writes `text` to `path` at once: to a file beside it, which then takes its name. Throws
-/// UserError where that cannot be done.
-void write_file(const std::string& path, const std::string& text);
-
 }  // namespace kvplane::explore

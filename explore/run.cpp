@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "explore/config.h"
+#include "explore/output.h"
 #include "explore/platform.h"
 #include "explore/result.h"
 #include "model/common/errors.h"
@@ -26,7 +27,7 @@ double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A line on stderr that says how far the run is, where that is a terminal.
+/// A line on stderr that says how far the run is.
 class TerminalProgress final : public serving::ProgressListener {
 public:
     void progress(std::uint64_t finished, std::uint64_t total, Time simulated) override {
@@ -35,13 +36,13 @@ public:
         const double elapsed = seconds_since(m_start);
         const double left =
             elapsed * static_cast<double>(total - finished) / static_cast<double>(finished);
-        fmt::print(stderr, "\r{} of {} requests, {:.0f} s simulated, {:.0f} s left   ", finished,
-                   total, simulated.s(), left);
-        if (finished == total) fmt::print(stderr, "\n");
+        m_line.show(fmt::format("{} of {} requests, {:.0f} s simulated, {:.0f} s left", finished,
+                                total, simulated.s(), left));
     }
 
 private:
     static constexpr double kEvery = 0.5;  ///< seconds
+    ProgressLine m_line{&std::cerr};
     Clock::time_point m_start = Clock::now();
     Clock::time_point m_printed = m_start;
 };
@@ -85,6 +86,12 @@ void report_infeasible(const Platform& platform) {
                platform.hbm().frames() * platform.workload().tokens_per_block);
 }
 
+void run_to_the_end(Platform& platform) {
+    TerminalProgress progress;
+    if (isatty(STDERR_FILENO) != 0) platform.engine().listen(progress);
+    platform.run();
+}
+
 }  // namespace
 
 int run(const RunOptions& options) {
@@ -94,9 +101,7 @@ int run(const RunOptions& options) {
     const std::string out = make_out(options, config);
     require_something_to_measure(config, workload);
     Platform platform(config.run, std::move(workload), options.check);
-    TerminalProgress progress;
-    if (isatty(STDERR_FILENO) != 0) platform.engine().listen(progress);
-    platform.run();
+    run_to_the_end(platform);
 
     const nlohmann::ordered_json result =
         make_result(config, platform, {seconds_since(start), peak_rss_mib()});

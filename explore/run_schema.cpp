@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "host_driver/control/spec_text.h"
 #include "model/engine/allocator.h"
 
 namespace kvplane::explore {
@@ -123,6 +124,13 @@ void validate_placement(const RunConfig& c, const Settings& s) {
     }
     s.require(!c.placement.tier_capacity || *c.placement.tier_capacity >= c.block.bytes(),
               {"placement.tier_capacity", "block.tokens"}, "cannot hold one block");
+    for (const control::PolicySpec& policy : c.placement.tier_evictions) {
+        s.require(policy.replacement != control::Replacement::kMin &&
+                      policy.replacement != control::Replacement::kQueueLru,
+                  {"placement.tier_evictions"},
+                  fmt::format("{} is told of what comes in HBM only",
+                              control::name_of(policy.replacement)));
+    }
 }
 
 void validate_card(const RunConfig& c, const Settings& s) {

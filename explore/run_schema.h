@@ -11,6 +11,8 @@ namespace kvplane::explore {
 /// Rows of one struct, below the section that is open. Reused by other configs that hold it.
 void describe(Table& table, block::Shape& c);
 void describe(Table& table, WorkloadConfig& c);
+/// Of those of a workload, how a trace is read: time_backwards and azure.
+void describe_reading(Table& table, WorkloadConfig& c);
 void describe(Table& table, gpu::NodeConfig& c);
 void describe(Table& table, serving::ServingConfig& c);
 void describe(Table& table, control::ControlConfig& c);

@@ -61,5 +61,7 @@ private:
 /// Throws UserError.
 [[nodiscard]] Settings load_settings(Table& table, const std::string& path,
                                      std::span<const std::string> sets);
+/// The same without a file: defaults, and the sets.
+[[nodiscard]] Settings load_sets(Table& table, std::span<const std::string> sets);
 
 }  // namespace kvplane::explore

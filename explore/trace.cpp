@@ -5,17 +5,19 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
+#include "explore/output.h"
+#include "explore/run_schema.h"
 #include "host_driver/workload/kvplane_trace.h"
 #include "host_driver/workload/trace_info.h"
-#include "model/common/errors.h"
 
 namespace kvplane::explore {
 namespace {
 
-using Row = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;
 
-void add_spread(Row& row, const std::string& name, const workload::Spread& spread) {
+void add_spread(Json& row, const std::string& name, const workload::Spread& spread) {
     row[name + "_mean"] = spread.mean;
     row[name + "_p10"] = spread.p10;
     row[name + "_p50"] = spread.p50;
@@ -27,14 +29,14 @@ void add_spread(Row& row, const std::string& name, const workload::Spread& sprea
 /// What `trace info` counts in where the user does not say: the blocks of serving systems.
 constexpr std::uint32_t kUsualBlock = 16;
 
-Row make_row(const TraceSource& source, workload::TraceFormat format, const workload::RawTrace& raw,
-             std::uint32_t block_tokens) {
+Json make_row(const TraceSource& source, workload::TraceFormat format,
+              const workload::RawTrace& raw, std::uint32_t block_tokens) {
     workload::AssembleOptions options = source.options.assemble;
     options.spread_equal_stamps = false;
     options.tokens_per_block = block_tokens;
     const workload::Workload trace = workload::assemble(raw, options);
     const workload::TraceInfo info = workload::trace_info(trace);
-    Row row;
+    Json row;
     row["trace"] = source.path;
     row["format"] = workload::name_of(format);
     row["tokens_per_block"] = trace.tokens_per_block;
@@ -57,7 +59,7 @@ Row make_row(const TraceSource& source, workload::TraceFormat format, const work
     return row;
 }
 
-void print_table(const Row& row, std::ostream& out) {
+void print_table(const Json& row, std::ostream& out) {
     for (const auto& [key, value] : row.items()) {
         const std::string text = value.is_number_float()
                                      ? fmt::format("{:.4f}", value.get<double>())
@@ -67,11 +69,20 @@ void print_table(const Row& row, std::ostream& out) {
     }
 }
 
-void finish(std::ostream& out) {
-    if (!out.flush()) throw UserError("cannot write the output: is the disk full?");
-}
-
 }  // namespace
+
+workload::TraceOptions trace_options(std::span<const std::string> sets) {
+    workload::TraceOptions options;
+    WorkloadConfig config;
+    Table table;
+    table.key("seed", options.seed, between<std::uint64_t>(0, UINT64_MAX),
+              {NumberClass::kChosen, "free choice", "Seed of every random draw."});
+    table.group("workload", [&] { describe_reading(table, config); });
+    static_cast<void>(load_sets(table, sets));
+    options.assemble.backwards = config.time_backwards;
+    options.azure = config.azure;
+    return options;
+}
 
 void print_trace_info(const TraceSource& source, std::vector<std::uint32_t> block_tokens, bool json,
                       std::ostream& out) {
@@ -81,13 +92,15 @@ void print_trace_info(const TraceSource& source, std::vector<std::uint32_t> bloc
     const workload::RawTrace raw = workload::read_raw_trace(source.path, format, source.options);
     if (block_tokens.empty()) {
         block_tokens = {raw.tokens_per_id};
-        if (raw.tokens_per_id != kUsualBlock) block_tokens.push_back(kUsualBlock);
+        if (raw.tokens_per_id != kUsualBlock && workload::fits(kUsualBlock, raw)) {
+            block_tokens.push_back(kUsualBlock);
+        }
     }
-    Row object;
+    Json object;
     object["schema"] = "kvplane.trace/1";
-    object["rows"] = Row::array();
+    object["rows"] = Json::array();
     for (const std::uint32_t tokens : block_tokens) {
-        const Row row = make_row(source, format, raw, tokens);
+        const Json row = make_row(source, format, raw, tokens);
         if (json) {
             object["rows"].push_back(row);
         } else {
@@ -100,8 +113,9 @@ void print_trace_info(const TraceSource& source, std::vector<std::uint32_t> bloc
 }
 
 void convert_trace(const TraceSource& source, std::ostream& out) {
-    workload::write_kvplane(workload::read_raw_trace(source.path, source.format, source.options),
-                            out);
+    workload::RawTrace raw = workload::read_raw_trace(source.path, source.format, source.options);
+    workload::write_kvplane(
+        workload::in_time_order(std::move(raw), source.options.assemble.backwards), out);
     finish(out);
 }
 
@@ -109,6 +123,14 @@ void generate_trace(const workload::GeneratorConfig& config, std::uint64_t seed,
                     std::uint32_t tokens_per_id, std::ostream& out) {
     workload::write_kvplane(workload::generate(config, seed, tokens_per_id), out);
     finish(out);
+}
+
+void generate_trace(const LoadedConfig& config, std::ostream& out) {
+    const RunConfig& run = config.run;
+    config.settings.require(!run.workload.trace, {"workload.trace"},
+                            "trace generate draws a workload, and this config has a trace: leave "
+                            "it out, or use trace convert");
+    generate_trace(run.workload.generated, run.seed, run.block.tokens, out);
 }
 
 }  // namespace kvplane::explore

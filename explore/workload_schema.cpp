@@ -128,7 +128,19 @@ void describe_azure(Table& t, workload::AzureConfig& c) {
            "A session that has been idle for longer is not continued."});
 }
 
+void describe_backwards(Table& t, WorkloadConfig& c) {
+    t.key("time_backwards", c.time_backwards,
+          choice<workload::Backwards>(
+              {{"error", workload::Backwards::kError}, {"sort", workload::Backwards::kSort}}),
+          {kChosen, "free choice", "What to do where time goes backwards in a trace."});
+}
+
 }  // namespace
+
+void describe_reading(Table& t, WorkloadConfig& c) {
+    describe_backwards(t, c);
+    t.group("azure", [&] { describe_azure(t, c.azure); });
+}
 
 void describe(Table& t, WorkloadConfig& c) {
     std::vector<std::pair<std::string, workload::Generator>> generators;
@@ -148,10 +160,7 @@ void describe(Table& t, WorkloadConfig& c) {
     }
     t.key("format", c.format, choice<workload::TraceFormat>(formats),
           {kChosen, "free choice", "Format of the trace; auto: by its first line."});
-    t.key("time_backwards", c.time_backwards,
-          choice<workload::Backwards>(
-              {{"error", workload::Backwards::kError}, {"sort", workload::Backwards::kSort}}),
-          {kChosen, "free choice", "What to do where time goes backwards in a trace."});
+    describe_backwards(t, c);
     t.key("buckets", c.buckets, between<std::uint32_t>(2, workload::kBuckets, "of 16 buckets"),
           {kChosen, "all; 8 of 16 of the Mooncake conversation trace load the default node stably",
            "Session buckets of the workload that are replayed."});

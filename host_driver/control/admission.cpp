@@ -112,8 +112,8 @@ BlockIndex AdmissionOrder::victim(const Moment& now) {
 }
 
 Bytes AdmissionOrder::state_bytes() const {
-    return m_policy->state_bytes() +
-           (m_spec.admission == Admission::kCounter ? m_sketch.bytes() : Bytes{0});
+    const bool counter = m_spec.admission == Admission::kCounter;
+    return m_policy->state_bytes() + (counter ? m_sketch.bytes() : m_reuse.bytes());
 }
 
 void check(const AdmissionSpec& spec) {
@@ -123,6 +123,7 @@ void check(const AdmissionSpec& spec) {
     if (spec.admission == Admission::kCounter && (spec.references == 0 || spec.references > 15)) {
         throw std::invalid_argument("a sketch counts from 1 to 15 references");
     }
+    if (spec.admission == Admission::kCounter) check(StateSpec{Lifetime::kSketch, spec.sketch});
 }
 
 std::unique_ptr<Policy> with_admission(const AdmissionSpec& spec, std::unique_ptr<Policy> policy,

@@ -20,6 +20,7 @@
 #include "model/common/errors.h"
 
 namespace kvplane::control {
+
 bool can_keep(Replacement replacement, Lifetime lifetime) {
     if (lifetime == Lifetime::kReset) return true;
     const bool lists = replacement == Replacement::kArc || replacement == Replacement::kS3Fifo;
@@ -30,6 +31,7 @@ void check(const PolicySpec& spec) {
     if (!keeps_state(spec.replacement) && spec.state.lifetime != Lifetime::kReset) {
         throw std::invalid_argument("this policy keeps no state: leave state out");
     }
+    check(spec.state);
     if (!can_keep(spec.replacement, spec.state.lifetime)) {
         throw std::invalid_argument("arc and s3-fifo keep ghosts, which a sketch cannot hold");
     }

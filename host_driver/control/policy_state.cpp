@@ -2,6 +2,9 @@
 #include "host_driver/control/policy_state.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace kvplane::control {
 namespace {
@@ -17,6 +20,14 @@ std::uint64_t hash(BlockIndex block, std::uint32_t row) {
 }
 
 }  // namespace
+
+void check(const StateSpec& spec) {
+    if (spec.lifetime != Lifetime::kSketch) return;
+    if (spec.bytes < kSmallestSketch || spec.bytes > kLargestSketch) {
+        throw std::invalid_argument("a sketch has from " + to_string(kSmallestSketch) + " to " +
+                                    to_string(kLargestSketch));
+    }
+}
 
 std::uint64_t ghosts(const StateSpec& spec) {
     switch (spec.lifetime) {
@@ -35,7 +46,11 @@ History::History(const StateSpec& spec, std::size_t blocks, std::uint32_t cell)
     : m_spec(spec), m_cell(cell), m_ghosts(spec.lifetime == Lifetime::kGhosts ? blocks : 0, 1) {
     if (spec.lifetime == Lifetime::kSketch) {
         m_columns = std::max<std::uint64_t>(1, spec.bytes.count / cell / kRows);
-        m_values.assign(m_columns * kRows, 0);
+        if (cell == 1) {
+            m_bytes.assign(m_columns * kRows, 0);
+        } else {
+            m_values.assign(m_columns * kRows, 0);
+        }
     } else if (spec.lifetime != Lifetime::kReset) {
         m_values.assign(blocks, 0);
     }
@@ -43,6 +58,27 @@ History::History(const StateSpec& spec, std::size_t blocks, std::uint32_t cell)
 
 std::uint64_t History::cell(BlockIndex block, std::uint32_t row) const {
     return row * m_columns + hash(block, row) % m_columns;
+}
+
+void History::save_cells(BlockIndex block, std::uint64_t value) {
+    const auto byte = static_cast<std::uint8_t>(std::min<std::uint64_t>(value, UINT8_MAX));
+    for (std::uint32_t row = 0; row < kRows; ++row) {
+        const std::uint64_t at = cell(block, row);
+        if (m_cell == 1) {
+            m_bytes[at] = std::max(m_bytes[at], byte);
+        } else {
+            m_values[at] = std::max(m_values[at], value);
+        }
+    }
+}
+
+std::uint64_t History::load_cells(BlockIndex block) const {
+    std::uint64_t value = UINT64_MAX;
+    for (std::uint32_t row = 0; row < kRows; ++row) {
+        const std::uint64_t at = cell(block, row);
+        value = std::min(value, m_cell == 1 ? std::uint64_t{m_bytes[at]} : m_values[at]);
+    }
+    return value;
 }
 
 void History::save(BlockIndex block, std::uint64_t value) {
@@ -59,11 +95,7 @@ void History::save(BlockIndex block, std::uint64_t value) {
             m_values[block.value] = value;
             return;
         case Lifetime::kSketch:
-            if (m_cell == 1) value = std::min<std::uint64_t>(value, 255);
-            for (std::uint32_t row = 0; row < kRows; ++row) {
-                std::uint64_t& v = m_values[cell(block, row)];
-                v = std::max(v, value);
-            }
+            save_cells(block, value);
             return;
         case Lifetime::kFull:
             if (m_values[block.value] == 0) ++m_seen;
@@ -73,20 +105,14 @@ void History::save(BlockIndex block, std::uint64_t value) {
 }
 
 std::uint64_t History::load(BlockIndex block) {
-    std::uint64_t value = UINT64_MAX;
     switch (m_spec.lifetime) {
         case Lifetime::kReset:
             return 0;
         case Lifetime::kGhosts:
-            value = m_values[block.value];
-            m_values[block.value] = 0;
             if (m_ghosts.list_of(block) == 0) m_ghosts.erase(block);
-            return value;
+            return std::exchange(m_values[block.value], 0);
         case Lifetime::kSketch:
-            for (std::uint32_t row = 0; row < kRows; ++row) {
-                value = std::min(value, m_values[cell(block, row)]);
-            }
-            return value;
+            return load_cells(block);
         case Lifetime::kFull:
             return m_values[block.value];
     }

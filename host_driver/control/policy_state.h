@@ -28,6 +28,14 @@ struct StateSpec {
 /// What one remembered block costs a host: 8 B of key, 8 B of value.
 inline constexpr Bytes kGhostBytes{16};
 
+/// The sizes a sketch may have: below the first its cells collide at once, and the last is more
+/// than a host would give.
+inline constexpr Bytes kSmallestSketch{64};
+inline constexpr Bytes kLargestSketch = Bytes::from_gib(1);
+
+/// Throws std::invalid_argument with one sentence if a sketch is too small or too large.
+void check(const StateSpec& spec);
+
 /// How many blocks a spec remembers: 0, a number, or UINT64_MAX.
 [[nodiscard]] std::uint64_t ghosts(const StateSpec& spec);
 
@@ -48,12 +56,15 @@ public:
 
 private:
     [[nodiscard]] std::uint64_t cell(BlockIndex block, std::uint32_t row) const;
+    [[nodiscard]] std::uint64_t load_cells(BlockIndex block) const;
+    void save_cells(BlockIndex block, std::uint64_t value);
 
     StateSpec m_spec;
     std::uint32_t m_cell;
     std::uint64_t m_columns = 0;
     std::uint64_t m_seen = 0;
-    std::vector<std::uint64_t> m_values;  ///< by block, or cells by row
+    std::vector<std::uint64_t> m_values;  ///< by block, or cells of 8 B by row
+    std::vector<std::uint8_t> m_bytes;    ///< cells of 1 B by row
     BlockLists m_ghosts;
 };
 

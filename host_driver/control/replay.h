@@ -31,7 +31,7 @@ struct ReplayConfig {
     bool pinned = true;
     /// How many requests ahead wait in the queue that queue-lru is told of.
     std::uint32_t queue = 0;
-    /// Requests before this one are served but not counted.
+    /// Requests before this one are served but not counted. One request at least is.
     std::uint64_t first_counted = 0;
 };
 
@@ -43,9 +43,15 @@ struct ReplayResult {
     std::uint64_t hits = 0;      ///< found in HBM
     std::uint64_t distinct = 0;  ///< U: distinct blocks that were referenced
     block::LedgerCounts counts;
+    std::uint64_t recomputed = 0;      ///< computed before and again, private ones included
+    std::uint64_t private_copies = 0;  ///< computed for one request alone, behind a hole
+    /// Blocks in HBM that a request did not read, summed over the requests: what rent is paid on.
+    std::uint64_t idle_block_requests = 0;
     std::uint64_t dead_writes = 0;         ///< demotions whose copy was never promoted
     std::uint64_t unreachable_blocks = 0;  ///< at the end
-    Bytes state_bytes;                     ///< what the policy remembers of blocks that have left
+    /// What the host remembers of blocks beyond their stay in HBM: replacement, admission, store
+    /// rule and tier eviction together.
+    Bytes state_bytes;
 
     /// The bounds of bounds.h allow no recomputing and keep every tier copy, and they count all
     /// requests, whole read sets in HBM. Whether they bound this result.
@@ -57,7 +63,8 @@ struct ReplayResult {
 };
 
 /// Replays the requests in order. Throws InvariantError on a breach of write-once or of the chain
-/// rule, std::invalid_argument with one sentence where the config makes no sense.
+/// rule, or where no request is counted, std::invalid_argument with one sentence where the config
+/// makes no sense.
 [[nodiscard]] ReplayResult replay(const workload::Workload& workload, const ReplayConfig& config);
 
 }  // namespace kvplane::control

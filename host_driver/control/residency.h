@@ -98,6 +98,11 @@ public:
 
     [[nodiscard]] Policy& policy() { return *m_policy; }
     [[nodiscard]] const Policy& policy() const { return *m_policy; }
+    /// What both policies remember of blocks that are gone.
+    [[nodiscard]] Bytes state_bytes() const {
+        const Bytes hbm = m_policy->state_bytes();
+        return m_tier_policy == nullptr ? hbm : hbm + m_tier_policy->state_bytes();
+    }
     /// Blocks with a copy somewhere, of which an ancestor has none: out of reach for prefix reuse.
     [[nodiscard]] std::uint64_t unreachable_blocks() const;
 

@@ -21,7 +21,9 @@ void ReusePredictor::on_access(BlockIndex block, Time now) {
     std::uint32_t& references = m_references[block.value];
     if (references > 0) {
         Class& before = m_classes[std::min<std::size_t>(references, kClasses) - 1];
-        ++before.intervals[bin(now - m_last[block.value])];
+        for (std::size_t i = bin(now - m_last[block.value]); i < kBins; ++i) ++before.up_to[i];
+    } else {
+        ++m_seen;
     }
     ++references;
     ++m_classes[std::min<std::size_t>(references, kClasses) - 1].references;
@@ -32,14 +34,10 @@ std::uint64_t ReusePredictor::probability(BlockIndex block, Time now, Time horiz
     if (m_references[block.value] == 0) return 0;
     const Class& c = class_of(block);
     const Time age = now - m_last[block.value];
-    const std::size_t from = bin(age) + 1;  // intervals of its own bin count as shorter
-    const std::size_t to = bin(age + horizon) + 1;
-    std::uint64_t shorter = 0;
-    for (std::size_t i = 0; i < from; ++i) shorter += c.intervals[i];
-    std::uint64_t within = 0;
-    for (std::size_t i = from; i < to; ++i) within += c.intervals[i];
+    const std::uint64_t shorter = c.up_to[bin(age)];  // those of its own bin count as shorter
+    const std::uint64_t within = c.up_to[bin(age + horizon)] - shorter;
+    if (within == 0) return 0;
     const std::uint64_t longer = c.references - shorter;
-    if (longer == 0) return 0;
     return static_cast<std::uint64_t>(Uint128{within} * kCertain / longer);
 }
 

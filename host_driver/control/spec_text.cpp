@@ -152,7 +152,9 @@ StateSpec parse_state(std::string_view text) {
         return {Lifetime::kGhosts, kGhostBytes * parse_small_count(*n)};
     }
     if (const auto bytes = argument(text, "sketch")) {
-        return {Lifetime::kSketch, parse_bytes(*bytes)};
+        const StateSpec sketch{Lifetime::kSketch, parse_bytes(*bytes)};
+        check(sketch);
+        return sketch;
     }
     throw std::invalid_argument(
         fmt::format("'{}' is none of reset, full, ghosts(N), sketch(BYTES)", text));
@@ -193,12 +195,11 @@ PolicySpec parse_policy(std::string_view text) {
 }
 
 std::string to_string(const PolicySpec& policy) {
-    const PolicySpec initial;
     std::string out(name_of(policy.replacement));
-    if (policy.replacement == Replacement::kEma && policy.alpha_ppm != initial.alpha_ppm) {
+    if (policy.replacement == Replacement::kEma) {
         out += fmt::format(" alpha={}", tight(kvplane::to_string(Ratio{policy.alpha_ppm})));
     }
-    if (has_clock(policy.replacement) && policy.clock != initial.clock) {
+    if (has_clock(policy.replacement)) {
         out += fmt::format(" clock={}", print(kClocks, policy.clock));
     }
     if (policy.state.lifetime != Lifetime::kReset) {

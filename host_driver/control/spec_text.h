@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Policies, states, admissions and store rules as text: a name, then key=value for what differs
-/// from the default. Printing is canonical: it gives the shortest text that parses to the value.
+/// from the default. Printing is canonical, one text per value: it leaves defaults out, except for
+/// the clock and alpha of a policy that has them, which rows must not hide.
 ///
 ///     lru                     ema alpha=1% clock=request state=full
 ///     lfu state=ghosts(4096)  w-tinylfu state=sketch(64KiB)

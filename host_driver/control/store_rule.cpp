@@ -18,6 +18,7 @@ void check(const StoreSpec& spec) {
         if (spec.counter.lifetime == Lifetime::kReset) {
             throw std::invalid_argument("a counter that resets never reaches a threshold");
         }
+        check(spec.counter);
         if (spec.counter.lifetime == Lifetime::kGhosts && ghosts(spec.counter) == 0) {
             throw std::invalid_argument("a counter of references needs at least 16 B");
         }
@@ -59,6 +60,7 @@ void StoreRule::on_access(const Access& access) {
 }
 
 void StoreRule::count(BlockIndex block) {
+    m_counted += m_counts[block.value] == 0 ? 1 : 0;
     ++m_counts[block.value];
     if (!m_tracked) return;
     if (m_tracked->list_of(block) == 0) m_tracked->erase(block);
@@ -70,7 +72,24 @@ void StoreRule::count(BlockIndex block) {
 }
 
 void StoreRule::set_intent(BlockIndex block, bool keep) {
-    if (!m_intent.empty()) m_intent[block.value] = keep;
+    if (m_intent.empty() || m_intent[block.value] == keep) return;
+    m_intent[block.value] = keep;
+    m_intents += keep ? 1U : UINT64_MAX;
+}
+
+Bytes StoreRule::state_bytes() const {
+    switch (m_spec.selection) {
+        case Selection::kAll:
+            return Bytes{0};
+        case Selection::kThreshold:
+            if (m_sketch) return m_sketch->bytes();
+            return kGhostBytes * (m_tracked ? ghosts(m_spec.counter) : m_counted);
+        case Selection::kPredicted:
+            return m_reuse->bytes();
+        case Selection::kIntent:
+            return kGhostBytes * m_intents;
+    }
+    return Bytes{0};
 }
 
 bool StoreRule::stores(BlockIndex block, const Moment& now) const {

@@ -46,11 +46,16 @@ public:
     void set_intent(BlockIndex block, bool keep);
     /// Whether the block is worth a copy now.
     [[nodiscard]] bool stores(BlockIndex block, const Moment& now) const;
+    /// What a host would spend on it: the counter, on blocks counted so far where it has no limit;
+    /// the predictor; or one entry for each intent.
+    [[nodiscard]] Bytes state_bytes() const;
 
 private:
     void count(BlockIndex block);
 
     StoreSpec m_spec;
+    std::uint64_t m_counted = 0;  ///< blocks that an unlimited counter knows
+    std::uint64_t m_intents = 0;
     std::vector<std::uint32_t> m_counts;
     std::optional<BlockLists> m_tracked;  ///< counter with a limit: least recently referenced first
     std::optional<FrequencySketch> m_sketch;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host_driver/workload/block_table.h"
@@ -24,7 +25,7 @@ namespace {
 void check_options(const RawTrace& trace, const AssembleOptions& options) {
     const std::uint32_t block = options.tokens_per_block;
     const std::uint32_t id = trace.tokens_per_id;
-    if (block == 0 || (block % id != 0 && id % block != 0)) {
+    if (!fits(block, trace)) {
         throw UserError(fmt::format(
             "{}: a block of {} tokens does not fit the trace's ids of {} tokens: one must divide "
             "the other",
@@ -53,8 +54,8 @@ std::vector<std::uint32_t> time_order(const RawTrace& trace, Backwards backwards
         if (!earlier(order[i], order[i - 1])) continue;
         const RawRequest& request = trace.requests[i];
         fail(trace, request,
-             fmt::format("timestamp: goes backwards, from {} to {}; time_backwards: sort takes the "
-                         "trace in order of time",
+             fmt::format("timestamp: goes backwards, from {} to {}; workload.time_backwards=sort "
+                         "takes the trace in order of time",
                          to_string(trace.requests[i - 1].stamp), to_string(request.stamp)));
     }
     return order;
@@ -89,7 +90,7 @@ std::vector<IdTree::Node> find_nodes(const RawTrace& trace, IdTree& tree) {
             if (node == IdTree::kNone) {
                 fail(trace, request,
                      fmt::format("ids: {} follows another id here than before, so that it cannot "
-                                 "stand for a whole prefix; ids: content chains them",
+                                 "stand for a whole prefix",
                                  trace.ids[i]));
             }
             nodes[i] = node;
@@ -186,6 +187,28 @@ private:
 };
 
 }  // namespace
+
+bool fits(std::uint32_t tokens_per_block, const RawTrace& trace) {
+    return tokens_per_block != 0 && (tokens_per_block % trace.tokens_per_id == 0 ||
+                                     trace.tokens_per_id % tokens_per_block == 0);
+}
+
+RawTrace in_time_order(RawTrace trace, Backwards backwards) {
+    const std::vector<std::uint32_t> order = time_order(trace, backwards);
+    if (std::is_sorted(order.begin(), order.end())) return trace;
+    std::vector<std::uint32_t> index_of(order.size(), kNoRequest);
+    std::vector<RawRequest> requests;
+    requests.reserve(order.size());
+    for (const std::uint32_t source : order) {
+        RawRequest request = trace.requests[source];
+        if (request.after != kNoRequest) request.after = index_of[request.after];
+        if (request.after == kNoRequest) request.pause = Time{};
+        index_of[source] = static_cast<std::uint32_t>(requests.size());
+        requests.push_back(request);
+    }
+    trace.requests = std::move(requests);
+    return trace;
+}
 
 Workload assemble(const RawTrace& trace, const AssembleOptions& options) {
     check_options(trace, options);

@@ -53,4 +53,12 @@ struct AssembleOptions {
 /// Backwards::kError), the block does not fit the ids, or there are 2^32 - 1 blocks or more.
 [[nodiscard]] Workload assemble(const RawTrace& trace, const AssembleOptions& options);
 
+/// The trace with its requests in order of time, equal stamps in file order. `after` of a request
+/// whose predecessor comes later becomes kNoRequest. Throws UserError where time goes backwards and
+/// `backwards` is kError.
+[[nodiscard]] RawTrace in_time_order(RawTrace trace, Backwards backwards);
+
+/// Whether blocks of that many tokens can be made of the trace's ids.
+[[nodiscard]] bool fits(std::uint32_t tokens_per_block, const RawTrace& trace);
+
 }  // namespace kvplane::workload

@@ -40,6 +40,7 @@ public:
     bool null() override { return put({.kind = JsonValue::Kind::kNull}); }
     bool boolean(bool) override { return put({.kind = JsonValue::Kind::kOther}); }
     bool number_integer(number_integer_t value) override {
+        if (value >= 0) return number_unsigned(static_cast<number_unsigned_t>(value));  // -0
         return put({.kind = JsonValue::Kind::kNegative, .negative = value});
     }
     bool number_unsigned(number_unsigned_t value) override {

@@ -54,7 +54,11 @@ RawTrace read_qwen(const std::string& path) {
         request.input_tokens = read_tokens(record, kInputLength);
         request.output_tokens = read_tokens(record, kOutputLength);
         const std::int64_t chat = record.integer(kChatId);
-        request.session = sessions.add(chat, record.integer(kParentChatId));
+        const std::int64_t parent = record.integer(kParentChatId);
+        if (parent == chat && chat != kNoParent) {
+            record.fail(kKeys[kParentChatId], std::to_string(chat) + " is the chat itself");
+        }
+        request.session = sessions.add(chat, parent);
         if (request.session == 0) {
             record.fail(kKeys[kChatId], std::to_string(chat) + " stands on an earlier line, too");
         }

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kQwenTokensPerId = 16;
 /// blocks are named by the chain of ids. Other keys (`type`, `turn`) are ignored.
 ///
 /// A session is a chat without parent together with all that descend from it; chats of one parent
-/// that is not in the trace are one session.
+/// that is not in the trace are one session. No chat is its own parent.
 ///
 /// Throws UserError with file, line and key for anything else.
 [[nodiscard]] RawTrace read_qwen(const std::string& path);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -85,6 +86,70 @@ TEST(TraceCommandTest, AFullDiskIsReported) {
     workload::GeneratorConfig config;
     config.zipf_sessions.turns = 4;
     EXPECT_THROW(generate_trace(config, 1, 16, full), UserError);
+}
+
+const std::string kBackwards =
+    R"({"format":"kvplane-trace/1","tokens_per_id":3})"
+    "\n"
+    R"({"timestamp_ns":9000,"input_length":4,"output_length":1,"ids":[1,2]})"
+    "\n"
+    R"({"timestamp_ns":2000,"input_length":3,"output_length":1,"ids":[7]})"
+    "\n"
+    R"({"timestamp_ns":9000,"input_length":3,"output_length":1,"after":0,"pause_ns":5,"ids":[1]})"
+    "\n"
+    R"({"timestamp_ns":9500,"input_length":3,"output_length":1,"after":1,"pause_ns":5,"ids":[1]})"
+    "\n";
+
+TEST(TraceCommandTest, TimeThatGoesBackwardsCanBeSorted) {
+    const TraceFile file(kBackwards);
+    std::ostringstream out;
+    try {
+        print_trace_info({.path = file.path()}, {}, true, out);
+        FAIL();
+    } catch (const UserError& e) {
+        EXPECT_THAT(e.what(), testing::HasSubstr("; workload.time_backwards=sort takes"));
+    }
+    EXPECT_THROW(convert_trace({.path = file.path()}, out), UserError);
+    const TraceSource sorted{
+        .path = file.path(),
+        .options = trace_options(std::vector<std::string>{"workload.time_backwards=sort"})};
+    std::ostringstream info;
+    print_trace_info(sorted, {}, true, info);
+    // Blocks of 16 tokens do not fit ids of 3, so that only the trace's own are counted in.
+    const auto rows = nlohmann::json::parse(info.str())["rows"];
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0]["tokens_per_block"], 3);
+    EXPECT_EQ(rows[0]["requests"], 4);
+    EXPECT_THROW(print_trace_info(sorted, {16}, true, info), UserError);
+    std::ostringstream converted;
+    convert_trace(sorted, converted);
+    const TraceFile again(converted.str());
+    const auto raw = workload::read_raw_trace(again.path(), workload::TraceFormat::kKvplane, {});
+    ASSERT_EQ(raw.requests.size(), 4U);
+    EXPECT_EQ(raw.requests[0].stamp, Time::from_ns(2000));
+    EXPECT_EQ(raw.requests[2].after, 1U) << "the request it waits for has moved";
+    EXPECT_EQ(raw.requests[3].after, 0U);
+    EXPECT_EQ(raw.ids[raw.requests[0].first_id], 7U);
+}
+
+TEST(TraceCommandTest, OptionsOfReadingAreSetByTheirKeys) {
+    const auto options =
+        trace_options(std::vector<std::string>{"seed=9", "workload.azure.continue_permille=250"});
+    EXPECT_EQ(options.seed, 9U);
+    EXPECT_EQ(options.azure.continue_permille, 250U);
+    EXPECT_EQ(options.assemble.backwards, workload::Backwards::kError);
+    for (const char* set : {"workload.generator=scan", "control.replacement=lru", "seed"}) {
+        EXPECT_THROW((void)trace_options(std::vector<std::string>{set}), UserError) << set;
+    }
+}
+
+TEST(TraceCommandTest, AConfigWithATraceGeneratesNothing) {
+    const TraceFile config("workload: {trace: \"a.jsonl\", zipf_sessions: {turns: 3}}\n");
+    std::ostringstream out;
+    EXPECT_THROW(generate_trace(load(config.path()), out), UserError);
+    generate_trace(load(config.path(), std::vector<std::string>{"workload.trace=null"}), out);
+    const std::string text = out.str();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
 TEST(TraceCommandTest, InfoOfTheConversationTrace) {

@@ -10,6 +10,7 @@
 
 #include "host_driver/control/replay.h"
 #include "tests/unit/host_driver/control/chains.h"
+#include "tests/unit/host_driver/control/policy_twins.h"
 
 namespace kvplane::control {
 namespace {
@@ -87,6 +88,122 @@ TEST(ReusePredictorTest, IsTheShareOfObservedIntervals) {
     EXPECT_EQ(reuse.references({0}), 2U);
     EXPECT_EQ(reuse.probability({0}, Time::from_s(101), Time::from_s(500)), 0U)
         << "no third reference was ever seen";
+}
+
+TEST(ReusePredictorTest, ItsBytesGrowWithTheBlocksSeen) {
+    ReusePredictor reuse(8);
+    const Bytes empty = reuse.bytes();
+    for (int i = 0; i < 3; ++i) {
+        for (std::uint32_t b = 0; b < 5; ++b) reuse.on_access({b}, Time{});
+    }
+    EXPECT_EQ(reuse.bytes(), empty + ReusePredictor::kBlockBytes * 5);
+}
+
+/// LRU behind an admission: what is not admitted leaves first. Every admission is decided anew from
+/// the records.
+class AdmissionTwin final : public RankTwin {
+public:
+    AdmissionTwin(const AdmissionSpec& spec, std::uint64_t capacity,
+                  const std::vector<workload::BlockEntry>& blocks)
+        : RankTwin([](const Record&, const Moment&) { return 0; }),
+          m_spec(spec),
+          m_capacity(capacity),
+          m_blocks(blocks),
+          m_admitted(blocks.size(), false),
+          m_reuse(blocks.size()),
+          m_next(spec.horizon) {}
+
+    BlockIndex victim(const Moment& now) override {
+        BlockIndex refused = kNoBlock;
+        for (std::uint32_t b = 0; b < TinyHost::kBlocks; ++b) {
+            if (!m_records[b].eligible || m_admitted[b]) continue;
+            if (refused == kNoBlock ||
+                m_records[b].last_touch < m_records[refused.value].last_touch) {
+                refused = {b};
+            }
+        }
+        return refused == kNoBlock ? RankTwin::victim(now) : refused;
+    }
+
+private:
+    void accessed(const Access& access) override {
+        const std::uint32_t b = access.block.value;
+        if (m_spec.admission == Admission::kCounter) {
+            // The sketch of the test neither collides nor ages; it counts to 15.
+            if (m_records[b].references.size() >= m_spec.references) admit(access.block);
+            return;
+        }
+        const Time now = access.now.wall;
+        m_reuse.on_access(access.block, now);
+        if (now >= m_next) {
+            std::vector<std::uint64_t> density;
+            for (std::uint32_t i = 0; i < TinyHost::kBlocks; ++i) {
+                density.push_back(m_reuse.probability({i}, now, m_spec.horizon));
+            }
+            m_marginal = admit_densest(density, m_blocks, m_capacity, m_admitted);
+            m_next = now + m_spec.horizon;
+        }
+        if (m_reuse.probability(access.block, now, m_spec.horizon) >= m_marginal) {
+            admit(access.block);
+        }
+    }
+    void admit(BlockIndex b) {
+        for (; b != kNoBlock; b = m_blocks[b.value].parent) m_admitted[b.value] = true;
+    }
+    void removed(BlockIndex b) override {
+        if (m_spec.admission == Admission::kCounter) m_admitted[b.value] = false;
+    }
+
+    AdmissionSpec m_spec;
+    std::uint64_t m_capacity;
+    std::vector<workload::BlockEntry> m_blocks;
+    std::vector<bool> m_admitted;
+    ReusePredictor m_reuse;
+    Time m_next;
+    std::uint64_t m_marginal = 0;
+};
+
+TEST(AdmissionTest, EqualsItsTwinInFrontOfLru) {
+    const std::vector<AdmissionSpec> specs{
+        {.admission = Admission::kCounter, .references = 2, .sketch = Bytes::from_mib(1)},
+        {.admission = Admission::kCounter, .references = 9, .sketch = Bytes::from_mib(1)},
+        {.admission = Admission::kHorizon, .horizon = Time::from_ms(50)},
+        {.admission = Admission::kHorizon, .horizon = Time::from_ms(300)}};
+    for (const AdmissionSpec& spec : specs) {
+        int evictions = 0;
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            const std::uint64_t capacity = 15 + seed % 15;
+            const auto blocks = TinyHost::forest(seed);
+            const auto policy =
+                with_admission(spec, make_policy({}, capacity, blocks.size()), capacity, blocks);
+            AdmissionTwin twin(spec, capacity, blocks);
+            TinyHost host(seed, capacity, *policy, twin);
+            host.run(300);
+            ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+            evictions += host.evictions();
+        }
+        EXPECT_GT(evictions, 1000);
+    }
+}
+
+TEST(AdmissionTest, TheCountersVerdictFallsWithTheBlock) {
+    // A sketch of 64 B halves its counts first after 320 references, then after 160 more.
+    const std::vector<workload::BlockEntry> blocks(2);
+    const auto policy = with_admission({.admission = Admission::kCounter, .sketch = Bytes{64}},
+                                       make_policy({}, 2, 2), 2, blocks);
+    const auto read = [&](std::uint32_t b, int times) {
+        policy->on_insert({b}, {});
+        for (int i = 0; i < times; ++i) policy->on_access({.block = {b}, .now = {}});
+        policy->set_eligible({b}, true);
+    };
+    read(0, 2);
+    policy->on_remove({0});
+    read(1, 600);
+    read(0, 1);
+    EXPECT_EQ(policy->victim({}), BlockIndex{0}) << "read once since it was forgotten";
+    policy->set_eligible({0}, false);
+    read(0, 1);
+    EXPECT_EQ(policy->victim({}), BlockIndex{1}) << "admitted again, and used last";
 }
 
 TEST(AdmissionTest, CounterLetsOneTimersLeaveFirst) {

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,23 @@ inline workload::Workload chains(const std::vector<std::vector<std::string>>& re
         workload.requests.push_back(request);
     }
     return workload;
+}
+
+/// Random forests with chains of up to six blocks.
+inline workload::Workload random_workload(std::uint64_t seed, std::size_t requests) {
+    std::mt19937_64 random(seed);
+    std::vector<std::vector<std::string>> all;
+    for (std::size_t i = 0; i < requests; ++i) {
+        std::string name;
+        std::vector<std::string> chain;
+        const std::uint64_t length = 1 + random() % 6;
+        for (std::uint64_t k = 0; k < length; ++k) {
+            name += static_cast<char>('a' + random() % (k < 2 ? 3 : 2));
+            chain.push_back(name);
+        }
+        all.push_back(chain);
+    }
+    return chains(all);
 }
 
 /// Each request's whole chain as one read set.

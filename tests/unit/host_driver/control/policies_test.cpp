@@ -57,19 +57,28 @@ TEST(PoliciesTest, QueueLruEqualsItsTwin) {
                  twin_of([](const Record& r, const Moment&) { return r.waiting > 0 ? 1 : 0; }));
 }
 
+/// No ghosts, a few, more, and no limit.
+const std::vector<std::pair<StateSpec, std::size_t>> kGhostStates{
+    {{}, 0},
+    {{Lifetime::kGhosts, kGhostBytes * 3}, 3},
+    {{Lifetime::kGhosts, kGhostBytes * 10}, 10},
+    {kFullState, kForEver}};
+
 TEST(PoliciesTest, LfuEqualsItsTwin) {
-    expect_twins({.replacement = Replacement::kLfu},
-                 [](std::size_t) { return lfu_twin(this_stay); });
-    expect_twins({.replacement = Replacement::kLfu, .state = kFullState},
-                 [](std::size_t) { return lfu_twin(ever); });
+    for (const auto& [state, ghosts] : kGhostStates) {
+        const std::size_t n = ghosts;
+        expect_twins({.replacement = Replacement::kLfu, .state = state},
+                     [n](std::size_t) { return lfu_twin(n); });
+    }
 }
 
 TEST(PoliciesTest, Lru2EqualsItsTwin) {
     for (const Clock clock : {Clock::kAccess, Clock::kRequest, Clock::kWall}) {
-        expect_twins({.replacement = Replacement::kLru2, .clock = clock},
-                     [clock](std::size_t) { return lru2_twin(this_stay, clock); });
-        expect_twins({.replacement = Replacement::kLru2, .state = kFullState, .clock = clock},
-                     [clock](std::size_t) { return lru2_twin(ever, clock); });
+        for (const auto& [state, ghosts] : kGhostStates) {
+            const std::size_t n = ghosts;
+            expect_twins({.replacement = Replacement::kLru2, .state = state, .clock = clock},
+                         [n, clock](std::size_t) { return lru2_twin(n, clock); });
+        }
     }
 }
 
@@ -77,13 +86,14 @@ TEST(PoliciesTest, EmaEqualsItsTwin) {
     for (const Clock clock : {Clock::kAccess, Clock::kRequest, Clock::kWall}) {
         for (const std::uint32_t alpha : {10'000U, 150'000U}) {
             const long double share = static_cast<long double>(alpha) / 1e6L;
-            expect_twins({.replacement = Replacement::kEma, .clock = clock, .alpha_ppm = alpha},
-                         [=](std::size_t) { return ema_twin(this_stay, clock, share); });
-            expect_twins({.replacement = Replacement::kEma,
-                          .state = kFullState,
-                          .clock = clock,
-                          .alpha_ppm = alpha},
-                         [=](std::size_t) { return ema_twin(ever, clock, share); });
+            for (const auto& [state, ghosts] : kGhostStates) {
+                const std::size_t n = ghosts;
+                expect_twins({.replacement = Replacement::kEma,
+                              .state = state,
+                              .clock = clock,
+                              .alpha_ppm = alpha},
+                             [=](std::size_t) { return ema_twin(n, clock, share); });
+            }
         }
     }
 }
@@ -91,8 +101,11 @@ TEST(PoliciesTest, EmaEqualsItsTwin) {
 TEST(PoliciesTest, GdsfEqualsItsTwin) {
     std::vector<std::uint32_t> cost;
     for (std::uint32_t b = 0; b < TinyHost::kBlocks; ++b) cost.push_back(b % 3 + 1);
-    expect_twins({.replacement = Replacement::kGdsf, .cost = cost},
-                 [](std::size_t) { return std::make_unique<GdsfTwin>(); });
+    for (const auto& [state, ghosts] : kGhostStates) {
+        const std::size_t n = ghosts;
+        expect_twins({.replacement = Replacement::kGdsf, .state = state, .cost = cost},
+                     [n](std::size_t) { return std::make_unique<GdsfTwin>(n); });
+    }
 }
 
 TEST(PoliciesTest, SlruEqualsItsTwin) {
@@ -104,10 +117,6 @@ TEST(PoliciesTest, SieveEqualsItsTwin) {
     expect_twins({.replacement = Replacement::kSieve},
                  [](std::size_t) { return std::make_unique<SieveTwin>(); });
 }
-
-/// No ghosts, ten of them, and no limit.
-const std::vector<std::pair<StateSpec, std::size_t>> kGhostStates{
-    {{}, 0}, {{Lifetime::kGhosts, kGhostBytes * 10}, 10}, {kFullState, 1000}};
 
 TEST(PoliciesTest, S3FifoEqualsItsTwin) {
     for (const auto& [state, ghosts] : kGhostStates) {
@@ -126,10 +135,37 @@ TEST(PoliciesTest, ArcEqualsItsTwin) {
 }
 
 TEST(PoliciesTest, WTinyLfuEqualsItsTwin) {
-    expect_twins({.replacement = Replacement::kWTinyLfu},
-                 [](std::size_t c) { return std::make_unique<WTinyLfuTwin>(c, this_stay); });
-    expect_twins({.replacement = Replacement::kWTinyLfu, .state = kFullState},
-                 [](std::size_t c) { return std::make_unique<WTinyLfuTwin>(c, ever); });
+    for (const auto& [state, ghosts] : kGhostStates) {
+        const std::size_t n = ghosts;
+        expect_twins({.replacement = Replacement::kWTinyLfu, .state = state},
+                     [n](std::size_t c) { return std::make_unique<WTinyLfuTwin>(c, n); });
+    }
+    // So large a sketch neither collides nor ages here; it counts to 15.
+    expect_twins(
+        {.replacement = Replacement::kWTinyLfu, .state = {Lifetime::kSketch, Bytes::from_mib(1)}},
+        [](std::size_t c) { return std::make_unique<WTinyLfuTwin>(c, kForEver, 15); });
+}
+
+TEST(PoliciesTest, AFastAverageOnALongClockStillOrdersBlocks) {
+    // Numbers grow by log2(1 / (1 - alpha)) a tick: here to millions of days in milliseconds.
+    for (const std::uint32_t alpha : {150'000U, 990'000U, 999'999U}) {
+        const auto policy = make_policy(
+            {.replacement = Replacement::kEma, .clock = Clock::kWall, .alpha_ppm = alpha}, 2, 2);
+        const auto touch = [&](std::uint32_t b, std::int64_t days) {
+            policy->on_access(
+                {.block = {b}, .hit = false, .now = {.wall = Time::from_s(days * 86'400)}});
+        };
+        for (const std::uint32_t b : {0U, 1U}) {
+            policy->on_insert({b}, {});
+            policy->set_eligible({b}, true);
+            touch(b, 0);
+        }
+        for (int day = 1; day <= 105; ++day) {
+            const auto latest = static_cast<std::uint32_t>(day % 2);
+            touch(latest, day);
+            EXPECT_EQ(policy->victim({}).value, 1 - latest) << "alpha " << alpha << ", day " << day;
+        }
+    }
 }
 
 TEST(PoliciesTest, WTinyLfuKeepsWhatWasReadOftenOnlyIfItRemembers) {
@@ -175,6 +211,28 @@ TEST(PoliciesTest, AmpleSketchesAndGhostsEqualFullState) {
             TinyHost host(7, 20, *a, *b);
             host.run(300);
         }
+    }
+}
+
+TEST(PoliciesTest, StateBytesAreThoseStated) {
+    for (const Replacement replacement :
+         {Replacement::kLfu, Replacement::kLru2, Replacement::kEma, Replacement::kGdsf,
+          Replacement::kWTinyLfu, Replacement::kArc, Replacement::kS3Fifo}) {
+        const auto bytes = [&](const StateSpec& state) {
+            const auto policy =
+                make_policy({.replacement = replacement, .state = state}, 10, TinyHost::kBlocks);
+            const auto same =
+                make_policy({.replacement = replacement, .state = state}, 10, TinyHost::kBlocks);
+            TinyHost(3, 10, *policy, *same).run(300);
+            return policy->state_bytes();
+        };
+        EXPECT_EQ(bytes({}), Bytes{0});
+        EXPECT_EQ(bytes({Lifetime::kGhosts, kGhostBytes * 7}), kGhostBytes * 7);
+        const Bytes full = bytes(kFullState);  // at most an entry for each block
+        EXPECT_GT(full, kGhostBytes * 20);
+        EXPECT_LE(full, kGhostBytes * TinyHost::kBlocks);
+        if (!can_keep(replacement, Lifetime::kSketch)) continue;
+        EXPECT_EQ(bytes({Lifetime::kSketch, Bytes{4096}}), Bytes{4096});
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <random>
+#include <stdexcept>
 
 namespace kvplane::control {
 namespace {
@@ -59,6 +60,16 @@ TEST(HistoryTest, ASketchNeverFallsBelowTheTruthAndStaysInItsBytes) {
         }
         EXPECT_LT(exact, truth.size()) << "so small a sketch must collide";
     }
+}
+
+TEST(StateSpecTest, SketchesHaveASensibleSize) {
+    for (const Bytes bytes : {Bytes{1}, Bytes{63}, Bytes::from_gib(1) + Bytes{1}}) {
+        EXPECT_THROW(check(StateSpec{Lifetime::kSketch, bytes}), std::invalid_argument);
+    }
+    for (const Bytes bytes : {Bytes{64}, Bytes::from_gib(1)}) {
+        check(StateSpec{Lifetime::kSketch, bytes});
+    }
+    check(StateSpec{Lifetime::kGhosts, Bytes{16}});
 }
 
 TEST(FrequencySketchTest, CountsWithoutCollisionsAndAges) {

@@ -22,22 +22,36 @@ struct Record {
         std::uint32_t next_read = kNeverRead;
     };
     std::vector<Reference> references;
-    std::size_t since_insert = 0;  ///< the first reference of the present stay
-    std::uint64_t insert = 0;      ///< when it came in, as a number of events
+    std::size_t known_from = 0;  ///< the first reference that is remembered
+    std::uint64_t insert = 0;    ///< when it came in, as a number of events
     std::uint64_t last_touch = 0;
     bool eligible = false;
     bool resident = false;
     Retention retention;
     int waiting = 0;
+
+    /// References that are remembered.
+    [[nodiscard]] std::size_t known() const { return references.size() - known_from; }
 };
 
-/// Base of all twins: keeps the records and picks by scanning all blocks.
+/// Ghosts of a twin whose state never ends.
+inline constexpr std::size_t kForEver = SIZE_MAX;
+
+/// Base of all twins: keeps the records and picks by scanning all blocks. What came before a stay
+/// is remembered of the `ghosts` blocks that left last.
 class Twin : public Policy {
 public:
+    explicit Twin(std::size_t ghosts = 0) : m_most_ghosts(ghosts) {}
+
     void on_insert(BlockIndex block, const Moment& now) override {
         Record& record = m_records[block.value];
         record.resident = true;
-        record.since_insert = record.references.size();
+        const auto ghost = std::find(m_left.begin(), m_left.end(), block);
+        if (ghost == m_left.end()) {
+            record.known_from = record.references.size();
+        } else {
+            m_left.erase(ghost);
+        }
         record.insert = record.last_touch = ++m_events;
         inserted(block, now);
     }
@@ -50,6 +64,8 @@ public:
     void on_remove(BlockIndex block) override {
         removed(block);
         m_records[block.value].resident = m_records[block.value].eligible = false;
+        m_left.push_back(block);
+        if (m_left.size() > m_most_ghosts) m_left.erase(m_left.begin());
     }
     void set_eligible(BlockIndex block, bool eligible) override {
         m_records[block.value].eligible = eligible;
@@ -68,6 +84,10 @@ protected:
 
     std::vector<Record> m_records = std::vector<Record>(TinyHost::kBlocks);
     std::uint64_t m_events = 0;
+
+private:
+    std::size_t m_most_ghosts;
+    std::vector<BlockIndex> m_left;
 };
 
 /// Lowest (number, last touch) first.
@@ -75,8 +95,8 @@ class RankTwin : public Twin {
 public:
     using Number = std::function<long double(const Record&, const Moment&)>;
     /// Numbers whose relative difference is below `tolerance` are equal.
-    explicit RankTwin(Number number, long double tolerance = 0)
-        : m_number(std::move(number)), m_tolerance(tolerance) {}
+    explicit RankTwin(Number number, std::size_t ghosts = 0, long double tolerance = 0)
+        : Twin(ghosts), m_number(std::move(number)), m_tolerance(tolerance) {}
 
     BlockIndex victim(const Moment& now) override {
         BlockIndex best = kNoBlock;
@@ -100,40 +120,41 @@ private:
     long double m_tolerance;
 };
 
-/// Which references of a block a policy still knows of.
-using Known = std::function<std::size_t(const Record&)>;
-inline std::size_t this_stay(const Record& record) { return record.since_insert; }
-inline std::size_t ever(const Record& /*record*/) { return 0; }
-
-inline std::unique_ptr<Twin> lfu_twin(const Known& known) {
-    return std::make_unique<RankTwin>([known](const Record& record, const Moment&) {
-        return static_cast<long double>(record.references.size() - known(record));
-    });
-}
-
-inline std::unique_ptr<Twin> lru2_twin(const Known& known, Clock clock) {
-    return std::make_unique<RankTwin>([known, clock](const Record& record, const Moment&) {
-        const std::size_t n = record.references.size();
-        if (n - known(record) < 2) return 0.0L;
-        return static_cast<long double>(tick(clock, record.references[n - 2].now));
-    });
-}
-
-inline std::unique_ptr<Twin> ema_twin(const Known& known, Clock clock, long double alpha) {
+inline std::unique_ptr<Twin> lfu_twin(std::size_t ghosts) {
     return std::make_unique<RankTwin>(
-        [known, clock, alpha](const Record& record, const Moment& now) {
+        [](const Record& record, const Moment&) {
+            return static_cast<long double>(record.known());
+        },
+        ghosts);
+}
+
+inline std::unique_ptr<Twin> lru2_twin(std::size_t ghosts, Clock clock) {
+    return std::make_unique<RankTwin>(
+        [clock](const Record& record, const Moment&) {
+            if (record.known() < 2) return 0.0L;
+            const auto& second_last = record.references[record.references.size() - 2];
+            return static_cast<long double>(tick(clock, second_last.now));
+        },
+        ghosts);
+}
+
+inline std::unique_ptr<Twin> ema_twin(std::size_t ghosts, Clock clock, long double alpha) {
+    return std::make_unique<RankTwin>(
+        [clock, alpha](const Record& record, const Moment& now) {
             long double sum = 0;
-            for (std::size_t i = known(record); i < record.references.size(); ++i) {
+            for (std::size_t i = record.known_from; i < record.references.size(); ++i) {
                 const std::uint64_t age = tick(clock, now) - tick(clock, record.references[i].now);
                 sum += alpha * std::pow(1 - alpha, static_cast<long double>(age));
             }
             return sum;
         },
-        1e-8L);
+        ghosts, 1e-8L);
 }
 
 class GdsfTwin final : public Twin {
 public:
+    using Twin::Twin;
+
     BlockIndex victim(const Moment& /*now*/) override {
         BlockIndex best = kNoBlock;
         for (std::uint32_t b = 0; b < TinyHost::kBlocks; ++b) {
@@ -147,13 +168,10 @@ private:
     [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> rank(std::uint32_t b) const {
         return {m_value[b], m_records[b].last_touch};
     }
-    void inserted(BlockIndex block, const Moment& /*now*/) override {
-        m_value[block.value] = m_level;
-    }
-    void accessed(const Access& access) override {
-        const Record& record = m_records[access.block.value];
-        m_value[access.block.value] = m_level + (record.references.size() - record.since_insert) *
-                                                    (access.block.value % 3 + 1);
+    void inserted(BlockIndex block, const Moment& /*now*/) override { set_value(block); }
+    void accessed(const Access& access) override { set_value(access.block); }
+    void set_value(BlockIndex block) {
+        m_value[block.value] = m_level + m_records[block.value].known() * (block.value % 3 + 1);
     }
     void removed(BlockIndex block) override { m_level = std::max(m_level, m_value[block.value]); }
 
@@ -173,6 +191,8 @@ inline bool take(List& list, BlockIndex block) {
 
 class ListTwin : public Twin {
 protected:
+    using Twin::Twin;
+
     [[nodiscard]] BlockIndex first(const List& list) const {
         for (const BlockIndex b : list) {
             if (m_records[b.value].eligible) return b;
@@ -336,10 +356,12 @@ private:
 
 class WTinyLfuTwin final : public ListTwin {
 public:
-    WTinyLfuTwin(std::size_t capacity, Known known)
-        : m_window_limit(std::max<std::size_t>(1, capacity / 100)),
+    /// Counts end at `most`.
+    WTinyLfuTwin(std::size_t capacity, std::size_t ghosts, std::size_t most = SIZE_MAX)
+        : ListTwin(ghosts),
+          m_window_limit(std::max<std::size_t>(1, capacity / 100)),
           m_main_limit(capacity - m_window_limit),
-          m_known(std::move(known)) {}
+          m_most(most) {}
 
     BlockIndex victim(const Moment& /*now*/) override {
         for (;;) {
@@ -359,8 +381,7 @@ public:
 
 private:
     [[nodiscard]] std::size_t count(BlockIndex block) const {
-        const Record& record = m_records[block.value];
-        return record.references.size() - m_known(record);
+        return std::min(m_most, m_records[block.value].known());
     }
     void inserted(BlockIndex block, const Moment& /*now*/) override { m_window.push_back(block); }
     void accessed(const Access& access) override {
@@ -383,7 +404,7 @@ private:
 
     std::size_t m_window_limit;
     std::size_t m_main_limit;
-    Known m_known;
+    std::size_t m_most;
     List m_window, m_probation, m_protected;
 };
 

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <stdexcept>
 
 #include "host_driver/control/bounds.h"
@@ -43,6 +42,8 @@ void expect(const workload::Workload& workload, const ReplayConfig& config, cons
     EXPECT_EQ(result.counts.clean_discards, want.clean);
     EXPECT_EQ(result.dead_writes, want.dead);
     EXPECT_EQ(result.counts.recomputed, want.recomputed);
+    EXPECT_EQ(result.recomputed, want.recomputed);
+    EXPECT_EQ(result.private_copies, 0U);
     EXPECT_EQ(result.counts.violations, 0U);
     EXPECT_DOUBLE_EQ(result.a_read(), want.a_read);
     EXPECT_DOUBLE_EQ(result.a_traffic(), want.a_traffic);
@@ -173,23 +174,6 @@ TEST(MicroScenarioTest, P7) {
     EXPECT_EQ(moves({{"X"}, {"a"}, {"X"}, {"b"}, {"X"}, {"c"}, {"X"}}, 3), 4);
 }
 
-/// Random forests with chains of up to six blocks.
-workload::Workload random_workload(std::uint64_t seed, std::size_t requests) {
-    std::mt19937_64 random(seed);
-    std::vector<std::vector<std::string>> all;
-    for (std::size_t i = 0; i < requests; ++i) {
-        std::string name;
-        std::vector<std::string> chain;
-        const std::uint64_t length = 1 + random() % 6;
-        for (std::uint64_t k = 0; k < length; ++k) {
-            name += static_cast<char>('a' + random() % (k < 2 ? 3 : 2));
-            chain.push_back(name);
-        }
-        all.push_back(chain);
-    }
-    return chains(all);
-}
-
 TEST(ReplayTest, MinWithTheChainRuleMeetsItsBound) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const auto workload = random_workload(seed, 100);
@@ -265,6 +249,51 @@ TEST(ReplayTest, CountsAfterTheWarmUpOnly) {
     EXPECT_EQ(result.counts.demotions, 1U);
     EXPECT_EQ(result.dead_writes, 1U);
     EXPECT_FALSE(result.bounded);
+    // One hit before, one after.
+    config.first_counted = 2;
+    EXPECT_EQ(replay(chains({{"A"}, {"A"}, {"B"}, {"A"}}), config).hits, 1U);
+}
+
+TEST(ReplayTest, AWarmUpThatLeavesNothingIsRefused) {
+    const auto workload = chains({{"A"}, {"B"}});
+    for (const std::uint64_t first : {2U, 3U}) {
+        ReplayConfig config = lru(2);
+        config.first_counted = first;
+        EXPECT_THROW((void)replay(workload, config), InvariantError);
+    }
+}
+
+TEST(ReplayTest, StateBytesAreThoseOfAllThatRemembers) {
+    const auto workload = random_workload(1, 100);
+    ReplayConfig config = lru(8);
+    const auto bytes = [&] { return replay(workload, config).state_bytes; };
+    EXPECT_EQ(bytes(), Bytes{0});
+    config.control.replacement = {.replacement = Replacement::kArc,
+                                  .state = {Lifetime::kGhosts, kGhostBytes * 20}};
+    EXPECT_EQ(bytes(), kGhostBytes * 20);
+    config.control.store = {.selection = Selection::kThreshold,
+                            .references = 2,
+                            .counter = {Lifetime::kGhosts, kGhostBytes * 64'000}};
+    EXPECT_EQ(bytes(), kGhostBytes * 64'020);
+    config.control.store.counter = {Lifetime::kSketch, Bytes::from_kib(64)};
+    EXPECT_EQ(bytes(), kGhostBytes * 20 + Bytes::from_kib(64));
+    config.control.admission.admission = Admission::kCounter;
+    EXPECT_EQ(bytes(), kGhostBytes * 20 + Bytes::from_kib(128));
+    config.tier_blocks = 20;
+    config.control.tier_eviction = {.replacement = Replacement::kLfu,
+                                    .state = {Lifetime::kGhosts, kGhostBytes * 5}};
+    EXPECT_EQ(bytes(), kGhostBytes * 25 + Bytes::from_kib(128));
+    config = lru(8);
+    config.control.admission.admission = Admission::kHorizon;
+    const Bytes predictor = bytes();
+    EXPECT_GT(predictor, ReusePredictor::kBlockBytes * workload.blocks.size());
+    config.control.store.selection = Selection::kPredicted;
+    EXPECT_EQ(bytes(), predictor * 2);
+}
+
+TEST(ReplayTest, RentIsPaidOnWhatARequestDoesNotRead) {
+    // After A: nothing else; after B: A; after C: B, for A left; after A: C.
+    EXPECT_EQ(replay(chains({{"A"}, {"B"}, {"C"}, {"A"}}), lru(2)).idle_block_requests, 3U);
 }
 
 TEST(ReplayTest, WatermarkEvictsAheadOfNeed) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "host_driver/control/policy.h"
+#include "host_driver/workload/request.h"
 
 namespace kvplane::control {
 
@@ -26,8 +27,19 @@ public:
           m_resident(kBlocks, false),
           m_pins(kBlocks, 0),
           m_eligible(kBlocks, false) {
-        for (std::uint32_t b = 8; b < kBlocks; ++b)
+        for (std::uint32_t b = 8; b < kBlocks; ++b) {
             m_parent[b] = {static_cast<std::uint32_t>(below(b))};
+        }
+    }
+
+    /// The forest that a host of that seed has.
+    static std::vector<workload::BlockEntry> forest(std::uint64_t seed) {
+        std::mt19937_64 random(seed);
+        std::vector<workload::BlockEntry> blocks(kBlocks);
+        for (std::uint32_t b = 8; b < kBlocks; ++b) {
+            blocks[b].parent = {static_cast<std::uint32_t>(random() % b)};
+        }
+        return blocks;
     }
 
     void run(int steps) {

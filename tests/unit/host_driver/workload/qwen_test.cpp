@@ -47,6 +47,19 @@ TEST(QwenTest, ContentIdsAreChainedAndPrefixIdsChecked) {
     EXPECT_THAT(error, testing::StartsWith(":2: ids: 6 follows another id here than before"));
 }
 
+TEST(QwenTest, NoChatIsItsOwnParent) {
+    const TraceFile file(line("1", "-1", "0", "1", "[5]") + line("2", "2", "1", "1", "[5]"));
+    const std::string error = test::user_error(file.path(), [&] { return read_qwen(file.path()); });
+    EXPECT_EQ(error, ":2: parent_chat_id: 2 is the chat itself");
+}
+
+TEST(QwenTest, ANegativeZeroIsZero) {
+    const TraceFile file(line("-0", "-1", "-0", "33", "[5, -0, 7]"));
+    const RawTrace trace = read_qwen(file.path());
+    EXPECT_EQ(trace.requests[0].stamp, Time{});
+    EXPECT_EQ(trace.ids, (std::vector<std::uint64_t>{5, 0, 7}));
+}
+
 TEST(QwenTest, GroupsIdsIntoLongerBlocks) {
     std::string ids = "[0";
     for (int i = 1; i < 33; ++i) ids += ", " + std::to_string(i);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Where results go: files, standard output, and a line that says how far the work is.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+namespace kvplane::explore {
+
+/// Writes `text` to `path`. A regular file, or one that is not there yet, appears at once: the text
+/// goes to a file beside it with a name of its own, which then takes the name, or is removed where
+/// anything fails. A symbolic link keeps standing, and what it names is written. Devices, pipes and
+/// the like are written as they are. Throws UserError where that cannot be done.
+void write_file(const std::string& path, const std::string& text);
+
+/// Flushes `out`. Throws UserError where anything written to it was lost.
+void finish(std::ostream& out);
+
+/// One line of a terminal, written over and over.
+class ProgressLine {
+public:
+    /// nullptr: says nothing. `out` must outlive this.
+    explicit ProgressLine(std::ostream* out) : m_out(out) {}
+    /// Ends the line, so that what follows, an error for instance, has its own.
+    ~ProgressLine();
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    void show(const std::string& text);
+
+private:
+    std::ostream* m_out;
+    std::size_t m_shown = 0;  ///< characters on the line
+};
+
+}  // namespace kvplane::explore
