@@ -35,19 +35,41 @@ public:
         return cross(direction, m_request, at) + m_flight;
     }
 
-    /// The answer to a request that the host sends at `at` is back there at the returned time.
-    /// Wires serve in the order of the calls.
-    [[nodiscard]] Time access(const MemOutcome& outcome, Time at) {
-        Time time = cross(Direction::kToCard, outcome.write ? m_write : m_request, at) + m_flight;
-        if (outcome.access) time = m_memory.access_line(time, outcome.line, outcome.write);
-        if (!outcome.answered) return time;
-        return cross(Direction::kToHost, outcome.data ? m_data : m_completion, time) + m_flight;
+    /// What becomes of a request.
+    struct Passage {
+        Time arrived;       ///< in the card
+        Time waited_until;  ///< it waits in the card's queues, for memory and wire, until then
+        Time answered;      ///< its answer is back at the host
+    };
+    /// A request that the host sends at `at`. Wires serve in the order of the calls.
+    [[nodiscard]] Passage access(const MemOutcome& outcome, Time at) {
+        Passage passage;
+        passage.arrived = cross(Direction::kToCard, cost_there(outcome), at) + m_flight;
+        Time done = passage.arrived;
+        passage.waited_until = passage.arrived;
+        if (outcome.access) {
+            done = m_memory.access_line(passage.arrived, outcome.line, outcome.write);
+            passage.waited_until = done - m_memory.idle_latency();
+        }
+        passage.answered = done;
+        if (!outcome.answered) return passage;
+        const std::uint64_t cost = outcome.data ? m_data : m_completion;
+        const Time left = cross(Direction::kToHost, cost, done);
+        passage.waited_until += left - done - time_of(cost);
+        passage.answered = left + m_flight;
+        return passage;
     }
 
 private:
     /// Units of a picosecond: rates stay exact to 10^-4.
     static constexpr std::uint64_t kUnits = 64;
 
+    [[nodiscard]] std::uint64_t cost_there(const MemOutcome& outcome) const {
+        return outcome.write ? m_write : m_request;
+    }
+    [[nodiscard]] static Time time_of(std::uint64_t cost) {
+        return {static_cast<std::int64_t>((cost + kUnits - 1) / kUnits)};
+    }
     [[nodiscard]] Time cross(Direction direction, std::uint64_t cost, Time at) {
         std::uint64_t& free_at = m_free_at[static_cast<std::size_t>(direction)];
         const Time ready = at + m_memory.wire_wait(direction);

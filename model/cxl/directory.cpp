@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cxl/directory.h"
 
+#include "model/common/errors.h"
+
 namespace kvplane::cxl {
 namespace {
 
-/// What the host keeps after a response; nothing where the opcode is no response.
+/// What the host keeps after a response; nothing where the opcode does not answer for one line.
 std::optional<HostState> kept(Opcode response) {
     switch (response) {
         case Opcode::kBiRspI:
-        case Opcode::kBiRspIBlk:
             return HostState::kInvalid;
         case Opcode::kBiRspS:
-        case Opcode::kBiRspSBlk:
             return HostState::kShared;
         case Opcode::kBiRspE:
-        case Opcode::kBiRspEBlk:
             return HostState::kExclusive;
         default:
             return std::nullopt;
@@ -74,6 +73,10 @@ std::optional<Opcode> Directory::needed(Dpa line, bool write) const {
 }
 
 std::optional<Snoop> Directory::start(Dpa line, Opcode opcode) {
+    if (opcode != Opcode::kBiSnpCur && opcode != Opcode::kBiSnpData &&
+        opcode != Opcode::kBiSnpInv) {
+        throw InvariantError("a snoop of more than one line");
+    }
     if (m_under_way == m_tags || m_snooped.find(line.value) != nullptr) return std::nullopt;
     while (m_entries[m_next_tag].used) m_next_tag = (m_next_tag + 1) % m_tags;
     const auto tag = static_cast<std::uint16_t>(m_next_tag);
@@ -93,11 +96,6 @@ bool Directory::blocks(Dpa line, Channel channel) const {
     return tag != nullptr && !m_entries[*tag].snoop.conflict;
 }
 
-bool Directory::takes_conflict(std::uint16_t tag) const {
-    const Snoop* snoop = find(tag);
-    return snoop != nullptr && !snoop->conflict;
-}
-
 bool Directory::takes(std::uint16_t tag, Opcode response) const {
     const Snoop* snoop = find(tag);
     const std::optional<HostState> state = kept(response);
@@ -105,7 +103,8 @@ bool Directory::takes(std::uint16_t tag, Opcode response) const {
 }
 
 std::optional<Opcode> Directory::conflict(std::uint16_t tag) {
-    if (!takes_conflict(tag)) return std::nullopt;
+    const Snoop* snoop = find(tag);
+    if (snoop == nullptr || snoop->conflict) return std::nullopt;
     m_entries[tag].snoop.conflict = true;
     ++m_conflicts;
     return Opcode::kBiConflictAck;

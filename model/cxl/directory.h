@@ -35,8 +35,8 @@ public:
     /// nothing where the host's copy does not stand against it.
     [[nodiscard]] std::optional<Opcode> needed(Dpa line, bool write) const;
 
-    /// Starts a snoop. Nothing where no tag is free, or one for this line is under way: the card
-    /// tries again later.
+    /// Starts a snoop of one line (block snoops have encodings alone: the card takes line by line).
+    /// Nothing where no tag is free, or one for this line is under way: the card tries again later.
     [[nodiscard]] std::optional<Snoop> start(Dpa line, Opcode opcode);
     /// Whether requests for the line must wait: a snoop is under way and has met no conflict.
     /// Writes (RwD) never wait.
@@ -50,8 +50,7 @@ public:
     /// does not answer it: a peer's error.
     [[nodiscard]] bool respond(std::uint16_t tag, Opcode response);
 
-    /// What conflict() and respond() would say.
-    [[nodiscard]] bool takes_conflict(std::uint16_t tag) const;
+    /// What respond() would say.
     [[nodiscard]] bool takes(std::uint16_t tag, Opcode response) const;
 
     [[nodiscard]] std::uint32_t under_way() const { return m_under_way; }

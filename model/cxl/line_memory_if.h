@@ -17,6 +17,8 @@ public:
 
     /// Accesses one line at `at`: returns when its data is there, or its write is taken.
     virtual Time access_line(Time at, Dpa line, bool write) = 0;
+    /// Of an access that waits for nothing.
+    [[nodiscard]] virtual Time idle_latency() const = 0;
     /// Bytes, in no time. Accesses lie inside one line.
     virtual void read(Dpa address, std::span<std::uint8_t> data) const = 0;
     virtual void write(Dpa address, std::span<const std::uint8_t> data) = 0;

@@ -99,7 +99,9 @@ MemOutcome MemCore::execute(tlm::tlm_generic_payload& payload) {
     outcome.write = payload.is_write();
     const bool refused_write = outcome.write && !m_memory.writable(outcome.line);
     const bool no_such_device = extension != nullptr && extension->ld_id != 0;
-    if (!answer || refused_write || no_such_device) {
+    const bool no_snoop =
+        outcome.opcode == Opcode::kBiConflict && answer && !m_directory.conflict(extension->tag);
+    if (!answer || refused_write || no_such_device || no_snoop) {
         ++(refused_write ? m_counters.refused_writes : m_counters.refused);
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return outcome;
@@ -141,7 +143,10 @@ void MemCore::exchange_meta(MemExtension& extension, Dpa line) {
 bool MemCore::behind_snoop(const tlm::tlm_generic_payload& payload) const {
     if (m_directory.under_way() == 0) return false;
     const auto hit = m_decoders.to_dpa({payload.get_address()});
-    const Channel channel = payload.is_write() ? Channel::kRwD : Channel::kReq;
+    const auto* extension = payload.get_extension<MemExtension>();
+    const Channel channel = extension != nullptr ? channel_of(extension->opcode)
+                            : payload.is_write() ? Channel::kRwD
+                                                 : Channel::kReq;
     return hit && m_directory.blocks(line_of(hit->dpa), channel);
 }
 

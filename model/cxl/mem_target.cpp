@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "model/common/errors.h"
 
@@ -36,7 +35,7 @@ MemTarget::MemTarget(sc_core::sc_module_name name, const LinkConfig& link,
       m_events("events"),
       m_slots(config.depth),
       m_snoops(4096),
-      m_ahead(config.depth) {
+      m_waiting(config.depth) {
     m_free_slots.reserve(config.depth);
     for (std::uint32_t i = config.depth; i != 0; --i) m_free_slots.push_back(i - 1);
     socket.register_b_transport(this, &MemTarget::b_transport);
@@ -51,22 +50,38 @@ MemTarget::MemTarget(sc_core::sc_module_name name, const LinkConfig& link,
 
 // --- loosely timed ----------------------------------------------------------------------------
 
-/// Accesses that are under way at `at`, of those that b_transport has already answered.
-std::uint64_t MemTarget::ahead(Time at) {
-    while (m_ahead_head != m_ahead_tail && m_ahead[m_ahead_head % m_ahead.size()] <= at) {
-        ++m_ahead_head;
+/// Requests in the card's queues at `at`.
+std::uint64_t MemTarget::waiting(Time at) {
+    while (m_waiting_head != m_waiting_tail && m_waiting[m_waiting_head % m_waiting.size()] <= at) {
+        ++m_waiting_head;
     }
-    return m_ahead_tail - m_ahead_head;
+    return m_waiting_tail - m_waiting_head;
 }
 
-void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, std::uint64_t occupied) {
-    const std::uint64_t other = m_memory.other_load().ppm;
+void MemTarget::note_waiting(Time arrived, Time until) {
+    if (until <= arrived || m_waiting_tail - m_waiting_head == m_waiting.size()) return;
+    m_waiting[m_waiting_tail++ % m_waiting.size()] = until;
+}
+
+/// The level that a request finds when it arrives.
+void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, Time arrived) {
+    const std::uint64_t queued =
+        waiting(arrived) + m_link->wire(Direction::kToHost).held();  // for a credit of the host
     // The fuller of the queue and of what other traffic leaves of the memory.
-    const std::uint64_t share = std::max(occupied * kMillion / m_config.depth, other);
+    const std::uint64_t share =
+        std::max<std::uint64_t>(queued * kMillion / m_config.depth, m_memory.other_load().ppm);
     const DevLoad level = m_meter.update(share, kMillion);
     MemExtension* extension = nullptr;
     payload.get_extension(extension);
     if (extension != nullptr) extension->dev_load = level;
+}
+
+/// In closed form: returns when the answer is back at the host.
+Time MemTarget::pass(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time at) {
+    const BurstPath::Passage passage = m_path.access(outcome, at);
+    fill_dev_load(payload, passage.arrived);
+    note_waiting(passage.arrived, passage.waited_until);
+    return passage.answered;
 }
 
 void MemTarget::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -75,13 +90,9 @@ void MemTarget::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_
         return;
     }
     const MemOutcome outcome = m_core.execute(payload);
-    const Time at = now() + from_sc_time(delay);
-    const std::uint64_t occupied = ahead(at);
-    const Time done = m_path.access(outcome, at);
-    fill_dev_load(payload, m_used + occupied);
-    if (occupied < m_ahead.size()) m_ahead[m_ahead_tail++ % m_ahead.size()] = done;
-    delay = to_sc_time(done - now());
+    delay = to_sc_time(pass(payload, outcome, now() + from_sc_time(delay)) - now());
     ++m_answers;
+    if (outcome.opcode == Opcode::kBiConflict) retry_blocked();
 }
 
 unsigned int MemTarget::transport_dbg(int, tlm::tlm_generic_payload& payload) {
@@ -113,13 +124,14 @@ tlm::tlm_sync_enum MemTarget::nb_transport_fw(int id, tlm::tlm_generic_payload& 
     }
     if (phase == tlm::END_RESP) {
         Initiator& from = initiator(index);
-        if (from.answering == kNone || m_slots[from.answering].payload != &payload) {
+        if (from.answering == kNone || from.ending || m_slots[from.answering].payload != &payload) {
             SC_REPORT_ERROR(kProtocol, "END_RESP for a payload that has no response under way");
             return tlm::TLM_COMPLETED;
         }
         if (delay == sc_core::SC_ZERO_TIME) {
             end_response(index);
         } else {
+            from.ending = true;
             m_events.schedule(now() + from_sc_time(delay), {Step::kEndResponse, index});
         }
         return tlm::TLM_COMPLETED;
@@ -186,15 +198,17 @@ void MemTarget::start(std::uint32_t index) {
     }
     slot.outcome = m_core.execute(*slot.payload);
     slot.where = Where::kTimed;
+    const Opcode opcode = slot.outcome.opcode;
     if (m_config.fidelity == LinkFidelity::kBurst || !slot.outcome.answered) {
-        m_events.schedule(m_path.access(slot.outcome, now()), {Step::kAnswer, index});
-        return;
+        m_events.schedule(pass(*slot.payload, slot.outcome, now()), {Step::kAnswer, index});
+    } else {
+        slot.where = Where::kOnLink;
+        m_link->push(Direction::kToCard, {index, channel_of(opcode), opcode == Opcode::kMemWrPtl},
+                     now());
+        arm_link();
     }
-    slot.where = Where::kOnLink;
-    const bool partial = slot.outcome.opcode == Opcode::kMemWrPtl;
-    m_link->push(Direction::kToCard,
-                 {index, slot.outcome.write ? Channel::kRwD : Channel::kReq, partial}, now());
-    arm_link();
+    // The host has said that its request for the snooped line is in flight: it is let through.
+    if (opcode == Opcode::kBiConflict) retry_blocked();
 }
 
 void MemTarget::run() {
@@ -275,8 +289,11 @@ void MemTarget::arrived(Direction direction, const FlitMessage& message, Time at
         return;
     }
     Time done = at + m_config.processing;
+    fill_dev_load(*slot.payload, done);
     if (slot.outcome.access) {
-        done = m_memory.access_line(done, slot.outcome.line, slot.outcome.write);
+        const Time arrival = done;
+        done = m_memory.access_line(arrival, slot.outcome.line, slot.outcome.write);
+        note_waiting(arrival, done - m_memory.idle_latency());
     }
     m_events.schedule(done, {Step::kMemory, message.id});
 }
@@ -294,7 +311,6 @@ void MemTarget::answer(std::uint32_t index) {
         if (extension != nullptr) extension->poison = true;
     }
     slot.where = Where::kAnswered;
-    fill_dev_load(*slot.payload, m_used);
     Initiator& to = m_initiators[slot.initiator];
     to.answers.push_back(index);
     next_answer(slot.initiator);
@@ -316,6 +332,7 @@ void MemTarget::next_answer(std::uint32_t id) {
             status == tlm::TLM_COMPLETED || (status == tlm::TLM_UPDATED && phase == tlm::END_RESP);
         if (!ended) return;
         if (delay != sc_core::SC_ZERO_TIME) {
+            to.ending = true;
             m_events.schedule(now() + from_sc_time(delay), {Step::kEndResponse, id});
             return;
         }
@@ -327,6 +344,7 @@ void MemTarget::end_response(std::uint32_t id) {
     Initiator& from = m_initiators[id];
     const std::uint32_t index = from.answering;
     from.answering = kNone;
+    from.ending = false;
     m_slots[index].payload->release();
     m_slots[index].payload = nullptr;
     m_slots[index].where = Where::kFree;
@@ -356,13 +374,6 @@ bool MemTarget::claim(Dpa line, bool write) {
     return true;
 }
 
-bool MemTarget::conflict(std::uint16_t tag) {
-    if (!m_core.directory().takes_conflict(tag)) return false;
-    if (m_snoops[tag].kind != SnoopMessage::Kind::kNone) return false;
-    send_snoop_message(tag, SnoopMessage::Kind::kConflict);
-    return true;
-}
-
 bool MemTarget::respond(std::uint16_t tag, Opcode response) {
     if (!m_core.directory().takes(tag, response)) return false;
     if (m_snoops[tag].kind != SnoopMessage::Kind::kNone) return false;
@@ -372,48 +383,29 @@ bool MemTarget::respond(std::uint16_t tag, Opcode response) {
 }
 
 void MemTarget::send_snoop_message(std::uint16_t tag, SnoopMessage::Kind kind) {
-    using Kind = SnoopMessage::Kind;
     m_snoops[tag].kind = kind;
-    const Direction direction =
-        kind == Kind::kSnoop || kind == Kind::kAck ? Direction::kToHost : Direction::kToCard;
+    const bool snoop = kind == SnoopMessage::Kind::kSnoop;
+    const Direction direction = snoop ? Direction::kToHost : Direction::kToCard;
     if (m_config.fidelity == LinkFidelity::kBurst) {
         m_events.schedule(m_path.message(direction, now()),
                           {Step::kSnoop, tag | m_generation << 12U});
         return;
     }
-    constexpr std::array kChannels{Channel::kBiSnp, Channel::kBiSnp, Channel::kRwD, Channel::kNdr,
-                                   Channel::kBiRsp};
-    m_link->push(direction, {kSnoopMessage | tag, kChannels[static_cast<std::size_t>(kind)], false},
+    m_link->push(direction, {kSnoopMessage | tag, snoop ? Channel::kBiSnp : Channel::kBiRsp, false},
                  now());
     arm_link();
 }
 
 void MemTarget::snoop_message_arrived(std::uint16_t tag) {
     using Kind = SnoopMessage::Kind;
-    const auto check = [&](bool expected) {
-        if (!expected) {
-            throw InvariantError(
-                fmt::format("CXL.mem front end: no message of snoop {} is due", tag));
-        }
-    };
     const Kind kind = m_snoops[tag].kind;
     m_snoops[tag].kind = Kind::kNone;
-    switch (kind) {
-        case Kind::kSnoop:
-            if (m_host != nullptr) m_host->snooped(m_snoops[tag].snoop);
-            return;
-        case Kind::kConflict:
-            check(m_core.directory().conflict(tag).has_value());
-            send_snoop_message(tag, Kind::kAck);
-            break;
-        case Kind::kAck:
-            if (m_host != nullptr) m_host->conflict_acknowledged(tag);
-            return;
-        case Kind::kResponse:
-            check(m_core.directory().respond(tag, m_snoops[tag].response));
-            break;
-        case Kind::kNone:
-            check(false);
+    if (kind == Kind::kSnoop) {
+        if (m_host != nullptr) m_host->snooped(m_snoops[tag].snoop);
+        return;
+    }
+    if (kind == Kind::kNone || !m_core.directory().respond(tag, m_snoops[tag].response)) {
+        throw InvariantError(fmt::format("CXL.mem front end: no message of snoop {} is due", tag));
     }
     retry_blocked();
 }
@@ -426,7 +418,7 @@ void MemTarget::retry_blocked() {
 
 void MemTarget::reset() {
     m_core.reset();
-    m_link = std::make_unique<LineLink>(m_link_config, client());
+    m_link = std::make_unique<LineLink>(m_link_config, client(), m_faults);
     m_crc_errors = 0;
     ++m_generation;
     for (SnoopMessage& message : m_snoops) message.kind = SnoopMessage::Kind::kNone;

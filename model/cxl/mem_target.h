@@ -31,19 +31,20 @@ enum class LinkFidelity : std::uint8_t { kBurst, kLine };
 struct MemTargetConfig {
     HdmConfig hdm;  ///< back-invalidate follows from the link's flits
     DevLoadConfig dev_load;
-    std::uint32_t depth = 64;             ///< requests in the card, each with its response buffer
+    /// Requests in the card, each with its response buffer; DevLoad is the share of them that
+    /// waits.
+    std::uint32_t depth = 64;
     Time processing = Time::from_ns(15);  ///< protocol layers, each way (ASIC)
     LinkFidelity fidelity = LinkFidelity::kBurst;
 };
 
-/// The host's side of HDM-DB. Its calls to MemTarget::respond() and conflict() may come at once.
+/// The host's side of HDM-DB. Its calls to MemTarget::respond() may come at once; a conflict is a
+/// request (BIConflict) whose tag is that of the snoop.
 class SnoopedHostIf {
 public:
     virtual ~SnoopedHostIf() = default;
     /// A BISnp has arrived.
     virtual void snooped(const Snoop& snoop) = 0;
-    /// The BIConflictAck for a tag has arrived.
-    virtual void conflict_acknowledged(std::uint16_t tag) = 0;
 };
 
 /// Hears of errors that the link has corrected by sending again.
@@ -76,10 +77,9 @@ public:
     /// The card wants a line of an HDM-DB region for itself: sends the snoop that this needs.
     /// False where one is needed and cannot start yet.
     [[nodiscard]] bool claim(Dpa line, bool write);
-    /// The host sends BIRsp or BIConflict. False, and nothing is sent, for one that answers no
-    /// snoop under way, or answers it again.
+    /// The host sends BIRsp. False, and nothing is sent, for one that answers no snoop under way,
+    /// or answers it again.
     [[nodiscard]] bool respond(std::uint16_t tag, Opcode response);
-    [[nodiscard]] bool conflict(std::uint16_t tag);
 
     /// A reset of the card with requests under way: each of them is answered once, with
     /// TLM_GENERIC_ERROR_RESPONSE (and poison). Decoders and directory are as after power-on.
@@ -89,7 +89,10 @@ public:
     [[nodiscard]] std::uint32_t in_flight() const { return m_used; }
     [[nodiscard]] DevLoad dev_load() const { return m_meter.level(); }
     [[nodiscard]] std::uint64_t answers() const { return m_answers; }
-    void set_faults(const WireFaults& faults) { m_link->set_faults(faults); }
+    void set_faults(const WireFaults& faults) {
+        m_faults = faults;
+        m_link->set_faults(faults);
+    }
 
 private:
     enum class Step : std::uint8_t { kBegin, kAnswer, kMemory, kEndResponse, kLink, kSnoop };
@@ -99,7 +102,7 @@ private:
     };
     /// The message of a snoop that is on its way: one at a time.
     struct SnoopMessage {
-        enum class Kind : std::uint8_t { kNone, kSnoop, kConflict, kAck, kResponse };
+        enum class Kind : std::uint8_t { kNone, kSnoop, kResponse };
         Kind kind = Kind::kNone;
         Opcode response = Opcode::kBiRspI;
         Snoop snoop;
@@ -126,6 +129,7 @@ private:
         std::vector<std::uint32_t> answers;           ///< slots that wait for the response channel
         std::size_t head = 0;
         std::uint32_t answering = kNone;  ///< slot between BEGIN_RESP and END_RESP
+        bool ending = false;              ///< END_RESP has come, and its time has not
     };
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
@@ -151,8 +155,10 @@ private:
     void end_response(std::uint32_t id);
     void accept_waiting();
     void retry_blocked();
-    void fill_dev_load(tlm::tlm_generic_payload& payload, std::uint64_t occupied);
-    [[nodiscard]] std::uint64_t ahead(Time at);
+    [[nodiscard]] Time pass(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time at);
+    void fill_dev_load(tlm::tlm_generic_payload& payload, Time arrived);
+    void note_waiting(Time arrived, Time until);
+    [[nodiscard]] std::uint64_t waiting(Time at);
     void arm_link();
     void advance_link();
     void send_snoop_message(std::uint16_t tag, SnoopMessage::Kind kind);
@@ -162,6 +168,7 @@ private:
     void arrived(Direction direction, const Tlp& tlp, Time at) override;
 
     LinkConfig m_link_config;
+    WireFaults m_faults;
     MemTargetConfig m_config;
     LineMemoryIf& m_memory;
     MemCore m_core;
@@ -182,9 +189,9 @@ private:
     std::size_t m_turn = 0;  ///< initiator that is let in next
     std::uint64_t m_answers = 0;
     Time m_link_armed = Time::never();
-    std::vector<Time> m_ahead;  ///< ends of accesses that b_transport has answered: a ring
-    std::uint64_t m_ahead_head = 0;
-    std::uint64_t m_ahead_tail = 0;
+    std::vector<Time> m_waiting;  ///< until when requests wait in the card's queues: a ring
+    std::uint64_t m_waiting_head = 0;
+    std::uint64_t m_waiting_tail = 0;
 };
 
 }  // namespace kvplane::cxl

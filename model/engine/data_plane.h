@@ -79,6 +79,7 @@ public:
 
     // The host's CXL.mem. A frame that holds a block cannot be written.
     Time access_line(Time at, Dpa line, bool write) override;
+    [[nodiscard]] Time idle_latency() const override { return m_dram.idle_latency(); }
     void read(Dpa address, std::span<std::uint8_t> data) const override {
         read_bytes(address, data);
     }

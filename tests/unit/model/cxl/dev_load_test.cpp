@@ -52,59 +52,6 @@ TEST(DevLoadTest, ThresholdsMustMakeSense) {
     EXPECT_THROW(DevLoadMeter({{50'000}, {400'000}, {800'000}, {60'000}}), UserError);
 }
 
-/// A queue of 64 entries in front of a server of 1 ns a line, 100 ns away from a host that would
-/// keep 256 requests in flight.
-struct Queueing {
-    std::uint64_t longest = 0;
-    double mean = 0;
-    std::uint64_t served = 0;
-};
-
-Queueing closed_loop(bool throttled) {
-    constexpr std::uint64_t kEntries = 64;
-    constexpr int kFlight = 50;
-    DevLoadMeter meter({});
-    HostThrottle throttle({});
-    std::deque<std::pair<int, DevLoad>> answers;
-    std::deque<int> requests;
-    std::uint64_t queue = 0;
-    std::uint32_t in_flight = 0;
-    Queueing result;
-    constexpr int kSteps = 200'000;
-    constexpr int kSettled = 50'000;
-    double sum = 0;
-    for (int now = 0; now < kSteps; ++now) {
-        for (; !answers.empty() && answers.front().first == now; answers.pop_front()) {
-            --in_flight;
-            throttle.heard(answers.front().second);
-        }
-        const std::uint32_t window = throttled ? throttle.window() : 256;
-        for (; in_flight < window; ++in_flight) requests.push_back(now + kFlight);
-        for (; !requests.empty() && requests.front() == now; requests.pop_front()) ++queue;
-        const DevLoad level = meter.update(queue, kEntries);
-        if (queue != 0) {
-            --queue;
-            ++result.served;
-            answers.emplace_back(now + kFlight, level);
-        }
-        if (now < kSettled) continue;
-        result.longest = std::max(result.longest, queue);
-        sum += static_cast<double>(queue);
-    }
-    result.mean = sum / (kSteps - kSettled);
-    return result;
-}
-
-TEST(DevLoadTest, ThrottlingBoundsQueueing) {
-    const Queueing free = closed_loop(false);
-    const Queueing throttled = closed_loop(true);
-    EXPECT_GT(free.mean, 150);  // 256 less what flies
-    EXPECT_LT(throttled.mean, 0.6 * 64);
-    EXPECT_LE(throttled.longest, 64U);
-    // And the server stays busy.
-    EXPECT_GT(static_cast<double>(throttled.served), 0.95 * static_cast<double>(free.served));
-}
-
 TEST(DevLoadTest, AWindowStaysWithinItsBounds) {
     HostThrottle throttle({.most = 64, .least = 4, .interval = 1});
     for (int i = 0; i < 100; ++i) throttle.heard(DevLoad::kSevereOverload);

@@ -137,151 +137,71 @@ TEST_F(MemTargetTest, PhasesOutOfOrderAreReported) {
     EXPECT_THROW(m_loose->socket->nb_transport_fw(stack, phase, delay), sc_core::sc_report);
 }
 
-// --- HDM-DB -----------------------------------------------------------------------------------
-
-class SnoopedHost final : public SnoopedHostIf {
-public:
-    void snooped(const Snoop& snoop) override { snoops.push_back(snoop); }
-    void conflict_acknowledged(std::uint16_t tag) override { acknowledged.push_back(tag); }
-    std::vector<Snoop> snoops;
-    std::vector<std::uint16_t> acknowledged;
-};
-
-class CoherentTest : public MemTargetTest {
-protected:
-    void build_coherent(bool loose = true, const MemTargetConfig& config = {}) {
-        LinkConfig link;
-        link.flit = FlitLayout::k256BStandardHbr;
-        build(config, link, HdmDecoders::kBackInvalidate);
-        m_target->connect(host);
-        if (loose) bind_loose();
-    }
-    /// The host takes a line exclusively.
-    void take(std::uint64_t address) {
-        MemExtension extension;
-        extension.meta_field = MetaField::kMeta0State;
-        extension.meta_value = MetaValue::kAny;
-        extension.snoop = SnpType::kSnpInv;
-        read(address, 64, &extension);
-        EXPECT_EQ(extension.ndr, Opcode::kCmpE);
-        EXPECT_EQ(extension.drs, Opcode::kMemData);
-    }
-    void wait() { sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_US)); }
-
-    SnoopedHost host;
-};
-
-TEST_F(CoherentTest, TheCardTakesALineBackWithASnoop) {
-    build_coherent();
-    EXPECT_TRUE(m_target->claim({64}, true));
-    wait();
-    EXPECT_TRUE(host.snoops.empty()) << "the host never had the line";
-    take(kBase + 64);
-    EXPECT_EQ(m_target->core().directory().host_state({64}), HostState::kExclusive);
-    EXPECT_TRUE(m_target->claim({64}, true));
-    EXPECT_TRUE(host.snoops.empty());
-    wait();
-    ASSERT_EQ(host.snoops.size(), 1U);
-    EXPECT_EQ(host.snoops[0].opcode, Opcode::kBiSnpInv);
-    EXPECT_FALSE(m_target->claim({64}, true)) << "one snoop a line";
-    read(kBase + 64);
-    EXPECT_EQ(status, tlm::TLM_GENERIC_ERROR_RESPONSE) << "loosely timed, behind a snoop";
-    EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspS)) << "Inv leaves nothing";
-    EXPECT_TRUE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI));
-    EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI)) << "answered twice";
-    EXPECT_EQ(m_target->core().directory().host_state({64}), HostState::kExclusive) << "on its way";
-    wait();
-    EXPECT_FALSE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI)) << "and later";
-    EXPECT_EQ(m_target->core().directory().host_state({64}), HostState::kInvalid);
-}
-
-TEST_F(CoherentTest, RequestsWaitBehindASnoopAndWritesDoNot) {
-    build_coherent();
-    take(kBase);
-    ASSERT_TRUE(m_target->claim({0}, true));
-    // A write-back passes the snoop; a read of the line does not.
-    EXPECT_TRUE(m_target->core().directory().blocks({0}, Channel::kReq));
-    EXPECT_FALSE(m_target->core().directory().blocks({0}, Channel::kRwD));
-    EXPECT_FALSE(m_target->core().directory().blocks({64}, Channel::kReq));
-    wait();
-    ASSERT_EQ(host.snoops.size(), 1U);
-    const std::uint16_t tag = host.snoops[0].tag;
-    EXPECT_TRUE(m_target->conflict(tag));
-    EXPECT_FALSE(m_target->conflict(tag)) << "one conflict a snoop";
-    EXPECT_FALSE(m_target->respond(tag, Opcode::kBiRspI)) << "not before the acknowledgement";
-    sc_core::sc_start(sc_core::sc_time(50, sc_core::SC_NS));
-    EXPECT_TRUE(host.acknowledged.empty());
-    EXPECT_FALSE(m_target->core().directory().blocks({0}, Channel::kReq));
-    wait();
-    EXPECT_EQ(host.acknowledged, std::vector<std::uint16_t>{tag});
-    EXPECT_TRUE(m_target->respond(tag, Opcode::kBiRspI));
-    wait();
-    EXPECT_EQ(m_target->core().directory().conflicts(), 1U);
-    EXPECT_EQ(m_target->core().directory().under_way(), 0U);
-}
-
-TEST_F(CoherentTest, FourPhaseRequestsGoOnOnceTheSnoopIsAnswered) {
-    build_coherent(false);
-    m_target->core().directory().granted({0}, HostState::kExclusive);
-    AtPlan plan;
-    plan.lines = 1;
-    plan.requests = 50;
-    AtInitiator& initiator = add(plan);
-    ASSERT_TRUE(m_target->claim({0}, true));
-    wait();
-    ASSERT_EQ(host.snoops.size(), 1U);
-    EXPECT_FALSE(initiator.finished());
-    EXPECT_TRUE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI));
-    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
-    EXPECT_TRUE(initiator.finished());
-}
-
-/// Snoops travel on the wire, in each fidelity, behind what is on it; a reset loses them.
-class SnoopTest : public CoherentTest, public testing::WithParamInterface<LinkFidelity> {};
-
-TEST_P(SnoopTest, TravelsAsMessagesDo) {
-    MemTargetConfig config;
-    config.fidelity = GetParam();
-    build_coherent(false, config);
-    m_target->core().directory().granted({0}, HostState::kExclusive);
-    ASSERT_TRUE(m_target->claim({0}, true));
-    const Time begin = now();
-    while (host.snoops.empty() && now() - begin < Time::from_us(1)) {
-        sc_core::sc_start(sc_core::sc_time(100, sc_core::SC_PS));
-    }
-    ASSERT_EQ(host.snoops.size(), 1U);
-    // Processing and propagation, and a flit at most.
-    EXPECT_GT(now() - begin, Time::from_ns(25));
-    EXPECT_LT(now() - begin, Time::from_ns(25 + 5));
-    ASSERT_TRUE(m_target->conflict(host.snoops[0].tag));
-    wait();
-    ASSERT_EQ(host.acknowledged.size(), 1U);
-    ASSERT_TRUE(m_target->respond(host.snoops[0].tag, Opcode::kBiRspI));
-    m_target->reset();
-    map(HdmDecoders::kBackInvalidate);
-    m_target->core().directory().granted({0}, HostState::kExclusive);
-    ASSERT_TRUE(m_target->claim({0}, true)) << "the tag is free again";
-    ASSERT_TRUE(m_target->core().directory().takes(host.snoops[0].tag, Opcode::kBiRspI));
-    wait();
-    EXPECT_EQ(host.snoops.size(), 2U);
-    EXPECT_EQ(m_target->core().directory().under_way(), 1U) << "the old answer is lost";
-    ASSERT_TRUE(m_target->respond(host.snoops[1].tag, Opcode::kBiRspI));
-    wait();
-    EXPECT_EQ(m_target->core().directory().under_way(), 0U);
-}
-
-INSTANTIATE_TEST_SUITE_P(Fidelity, SnoopTest,
-                         testing::Values(LinkFidelity::kBurst, LinkFidelity::kLine),
-                         [](const auto& row) {
-                             return row.param == LinkFidelity::kBurst ? "Burst" : "Line";
-                         });
-
-TEST_F(MemTargetTest, BackInvalidateIsRefusedOn68ByteFlits) {
+/// Said twice, the second time with a delay: the first one counts.
+TEST_F(MemTargetTest, ASecondEndOfAResponseIsReported) {
     build();
-    HdmDecoders& decoders = m_target->core().decoders();
-    decoders.write(HdmDecoders::kFirst + 0x10, 0);
-    decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kBackInvalidate | HdmDecoders::kCommit);
-    EXPECT_EQ(decoders.error(0), CommitError::kBackInvalidate);
+    bind_loose();
+    test::LinePool pool(false);
+    auto& payload = pool.take(tlm::TLM_READ_COMMAND, kBase);
+    tlm::tlm_phase phase = tlm::BEGIN_REQ;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    EXPECT_EQ(m_loose->socket->nb_transport_fw(payload, phase, delay), tlm::TLM_UPDATED);
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_US));
+    phase = tlm::END_RESP;
+    delay = sc_core::sc_time(5, sc_core::SC_NS);
+    EXPECT_EQ(m_loose->socket->nb_transport_fw(payload, phase, delay), tlm::TLM_COMPLETED);
+    phase = tlm::END_RESP;
+    EXPECT_THROW(m_loose->socket->nb_transport_fw(payload, phase, delay), sc_core::sc_report);
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_US));
+    EXPECT_EQ(m_target->in_flight(), 0U);
+}
+
+/// One place in the card and four hosts that always want it: each gets its turn.
+TEST_F(MemTargetTest, HostsAreLetInByTurns) {
+    MemTargetConfig config;
+    config.depth = 1;
+    build(config);
+    for (int i = 0; i < 4; ++i) add({});
+    while (std::none_of(m_initiators.begin(), m_initiators.end(),
+                        [](const auto& initiator) { return initiator->answered > 400; })) {
+        sc_core::sc_start(sc_core::sc_time(100, sc_core::SC_NS));
+    }
+    for (const auto& initiator : m_initiators) EXPECT_GT(initiator->answered, 380U);
+}
+
+/// What the host told the card of its lines is gone with a reset that takes the link down.
+TEST_F(MemTargetTest, AResetForgetsMetaData) {
+    build();
+    bind_loose();
+    MemExtension host;
+    host.meta_field = MetaField::kMeta0State;
+    host.meta_value = MetaValue::kShared;
+    read(kBase, 64, &host);
+    read(kBase, 64, &host);
+    EXPECT_EQ(host.answer_meta_value, MetaValue::kShared);
+    m_target->reset();
+    map();
+    read(kBase, 64, &host);
+    EXPECT_EQ(host.answer_meta_value, MetaValue::kAny);
+}
+
+/// Errors that are put on the wire stay on it through a reset.
+TEST_F(MemTargetTest, AResetKeepsTheLinkAsBadAsItIs) {
+    MemTargetConfig config;
+    config.fidelity = LinkFidelity::kLine;
+    build(config);
+    struct Errors final : LinkErrorListener {
+        void crc_errors(std::uint64_t count) override { seen += count; }
+        std::uint64_t seen = 0;
+    } errors;
+    m_target->listen(errors);
+    m_target->set_faults({200'000, 3});
+    m_target->reset();
+    map();
+    add({});
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+    EXPECT_TRUE(m_initiators[0]->finished());
+    EXPECT_GT(errors.seen, 10U);
 }
 
 TEST(FlushCostTest, LinesCostOneAfterAnother) {

@@ -21,13 +21,15 @@ inline constexpr std::uint64_t kBase = 4ULL << 30;  // HPA of the window
 inline constexpr std::uint64_t kSize = 256ULL << 20;
 inline constexpr Time kLatency = Time::from_ns(60);
 
-/// A memory of fixed latency.
+/// A memory of fixed latency, and of a service time where one is set.
 class PlainMemory final : public LineMemoryIf {
 public:
     Time access_line(Time at, Dpa, bool) override {
         ++accesses;
-        return at + kLatency;
+        m_free_at = std::max(m_free_at, at) + service;
+        return m_free_at - service + kLatency;
     }
+    [[nodiscard]] Time idle_latency() const override { return kLatency; }
     void read(Dpa address, std::span<std::uint8_t> data) const override {
         for (std::size_t i = 0; i < data.size(); ++i) {
             const auto found = m_bytes.find(address.value + i);
@@ -54,10 +56,12 @@ public:
     }
 
     std::uint64_t accesses = 0;
+    Time service{};  ///< of a line, one after the other
     std::uint64_t protected_line = UINT64_MAX;
     Ratio load{};
 
 private:
+    Time m_free_at;
     std::map<std::uint64_t, std::uint8_t> m_bytes;
     std::set<std::uint64_t> m_poison;
 };

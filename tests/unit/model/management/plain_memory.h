@@ -16,6 +16,7 @@ public:
     explicit PlainMemory(PoisonList* poison = nullptr) : m_poison(poison) {}
 
     Time access_line(Time at, Dpa, bool) override { return at; }
+    [[nodiscard]] Time idle_latency() const override { return {}; }
     void read(Dpa address, std::span<std::uint8_t> data) const override {
         for (std::size_t i = 0; i < data.size(); ++i) {
             const auto found = m_bytes.find(address.value + i);
