@@ -50,6 +50,8 @@ public:
     [[nodiscard]] std::uint64_t sram_entries() const override { return m_sram.table().size(); }
     [[nodiscard]] std::uint64_t overflow_entries() const override { return m_dram.size(); }
 
+    /// Lays the part in DRAM out for a tier of so many blocks; before the first insert.
+    void lay_out(std::uint64_t blocks) { m_dram.reserve(blocks); }
     /// Brings back what bit errors destroyed, from the hot records of all frames: a line is read
     /// for each, one a cycle, and a block whose record is intact and which is not in the index is
     /// inserted. `block`: the size of a block before coding. Returns when all is done.
