@@ -240,7 +240,8 @@ std::vector<StudyColumn> columns() {
         "takes `hot` of them";
     constexpr const char* kTime =
         "clock, delay below 22 nm, queues, controller and PHY of the DRAM "
-        "are assumed; misses: the popularity too";
+        "are assumed; misses: the popularity too; in closed form a miss "
+        "reads one line of an idle DRAM";
     std::vector<StudyColumn> all{
         {"tier_gib", "tier GiB", "GiB", ""},
         {"block_kib", "block KiB", "KiB", ""},

@@ -80,6 +80,9 @@ private:
     [[nodiscard]] LookupResult probe(const block::BlockKey& key, Time issued, Time at);
     /// Reads the lines of a probe, one after the other; returns when the last is there.
     Time read_lines(const DramTable::Probe& probe, Time at);
+    /// Nobody waits for a write, nor for what a fill reads, and DRAM serves lines in the order in
+    /// which they are asked for: all are asked for at the time of their operation, since a line
+    /// asked for ahead of time would hold up those that come before it.
     void write_line(std::uint64_t line, Time at);
     Time insert_behind(const block::BlockKey& key, const Entry& entry, Time at);
     void fill_due(Time at);

