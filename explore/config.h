@@ -17,8 +17,8 @@ struct LoadedConfig {
     Settings settings;
 };
 
-/// Reads the config file at `path` and then the `sets` ("path=value"). Throws UserError: one line
-/// with place, key and what is wrong.
+/// Reads the config file at `path` (none: the defaults) and then the `sets` ("path=value"). Throws
+/// UserError: one line with place, key and what is wrong.
 [[nodiscard]] LoadedConfig load(const std::string& path, std::span<const std::string> sets = {});
 
 }  // namespace kvplane::explore

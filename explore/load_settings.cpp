@@ -199,7 +199,7 @@ private:
 
 Settings load_settings(Table& table, const std::string& path, std::span<const std::string> sets) {
     Loader loader(table);
-    loader.load_file(path, "");
+    if (!path.empty()) loader.load_file(path, "");
     loader.apply_sets(sets, path);
     return {path, loader.settings()};
 }

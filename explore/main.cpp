@@ -19,6 +19,7 @@
 #include "explore/place.h"
 #include "explore/run.h"
 #include "explore/run_schema.h"
+#include "explore/study.h"
 #include "explore/trace.h"
 #include "explore/validate.h"
 #include "model/common/errors.h"
@@ -207,6 +208,23 @@ void add_config_commands(CLI::App& app, RunOptions& options, int& exit_code) {
     add_config_schema(*config, options, exit_code);
 }
 
+void add_study(CLI::App& app, kvplane::explore::StudyOptions& options, int& exit_code) {
+    CLI::App* command = app.add_subcommand("study", "What a part of the card costs, over a grid");
+    command->require_subcommand(1);
+    for (const std::string& name : kvplane::explore::study_names()) {
+        CLI::App* one = command->add_subcommand(name, "Axes: study." + name + " of the config");
+        one->add_option("config", options.config, "Config file [the defaults]");
+        one->add_option("--set", options.sets, "Overrides a key: path=value")
+            ->type_name("PATH=VALUE")
+            ->allow_extra_args(false);
+        one->add_option("--out", options.out, "Folder of study.json and its plots (Vega-Lite)");
+        one->add_flag("--json", options.json, "Print one JSON object");
+        one->callback([&, name] {
+            exit_code = guarded([&] { return kvplane::explore::study(name, options, std::cout); });
+        });
+    }
+}
+
 /// What is wrong with a command line, in one line.
 std::string mistake_in(const CLI::App& app, const CLI::ParseError& error) {
     const CLI::App* command = &app;
@@ -241,6 +259,8 @@ int sc_main(int argc, char* argv[]) {
     add_config_commands(app, options, exit_code);
     kvplane::explore::ValidateOptions validate_options;
     add_validate(app, validate_options, exit_code);
+    kvplane::explore::StudyOptions study_options;
+    add_study(app, study_options, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -6,6 +6,7 @@
 
 #include "explore/file_path.h"
 #include "explore/place_config.h"
+#include "explore/study_config.h"
 #include "host_driver/control/config.h"
 #include "host_driver/driver/config.h"
 #include "host_driver/gpu/node.h"
@@ -46,6 +47,7 @@ struct RunConfig {
     card::CardConfig card;
     TierPlace tier = TierPlace::kCard;
     PlacementConfig placement;  ///< of `kvplane place` alone
+    StudyConfig study;          ///< of `kvplane study` alone
 };
 
 }  // namespace kvplane::explore

@@ -48,6 +48,7 @@ Table run_table(RunConfig& c) {
     t.key("tier", c.tier, choice<TierPlace>({{"card", TierPlace::kCard}}),
           {kChosen, "baseline", "What the tier is made of."});
     t.group("placement", [&] { describe(t, c.placement); });
+    t.group("study", [&] { describe(t, c.study); });
     return t;
 }
 

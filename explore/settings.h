@@ -51,8 +51,8 @@ private:
     std::vector<Setting> m_settings;
 };
 
-/// Reads the file, then the `sets` ("path=value") into the fields behind `table`; a later value
-/// replaces an earlier one.
+/// Reads the file, if one is named, then the `sets` ("path=value") into the fields behind `table`;
+/// a later value replaces an earlier one.
 /// - `include: FILE` or `[FILE, ...]` at the top of a file: read before, overridden by the file.
 /// - A file_group given as a path starts from the defaults of its keys, takes those of that file,
 ///   and is overridden by `sets` of single keys, wherever they stand among the sets.

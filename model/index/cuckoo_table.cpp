@@ -245,7 +245,8 @@ Answer CuckooTable::commit_erase(const Request& request, const Found& found) {
         m_stash.erase(m_stash.begin() + (found.stashed - m_stash.data()));
     } else {
         write_slot(found.place, Entry{});
-        rearm_oldest();
+        // What EVICT frees is for the entry that it made room for.
+        if (request.operation == Operation::kDelete) rearm_oldest();
     }
     --m_size;
     return {.status = Status::kDone, .entry = found.entry};

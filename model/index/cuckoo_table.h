@@ -6,7 +6,7 @@
 /// A key is always in exactly one slot or one place of the stash. An insert that finds its buckets
 /// full enters the stash, from where it swaps places with a victim, and so on until one finds a
 /// free slot (a kick is one swap). At the kick limit the one in hand parks in the stash, visible;
-/// each removal lets the longest parked try again.
+/// each DELETE (not an EVICT) lets the longest parked try again.
 ///
 /// Words are protected by SECDED: an entry with one wrong bit in a word is corrected when read. A
 /// slot with two is bad: it is neither allocated nor moved, and answers no key, until drop_bad().

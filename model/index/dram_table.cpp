@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/index/dram_table.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "model/common/errors.h"
 
 namespace kvplane::index {
@@ -11,6 +14,12 @@ constexpr std::size_t kFewestLines = 64;
 }  // namespace
 
 DramTable::DramTable() : m_lines(kFewestLines), m_passed(kFewestLines) {}
+
+void DramTable::reserve(std::uint64_t keys) {
+    if (m_size != 0) throw InvariantError("index: a part in DRAM laid out anew while in use");
+    m_lines.resize(std::max<std::uint64_t>(kFewestLines, std::bit_ceil(keys + 1)));
+    m_passed.assign(m_lines.size(), 0);
+}
 
 std::uint64_t DramTable::home_of(const block::BlockKey& key) const {
     // Apart from the SRAM's hash, whose crowded buckets send keys here.

@@ -23,6 +23,9 @@ public:
 
     DramTable();
 
+    /// Lays the table out for so many keys. Only while it is empty.
+    void reserve(std::uint64_t keys);
+
     /// What an operation found, and the lines it read on the way: `lines` from `first_line` on.
     struct Probe {
         Entry* entry = nullptr;  ///< valid until the next insert or erase

@@ -1,58 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/index/timed_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
-#include "model/common/errors.h"
-
 namespace kvplane::index {
-namespace {
-
-/// Set-up and margin of the register behind the SRAM.
-constexpr Time kRegisterMargin{100};
-constexpr std::uint32_t kEntryBits = 8 * sizeof(Entry);
-
-std::uint32_t cycles(Time span, Time period) {
-    return static_cast<std::uint32_t>((span.ps + period.ps - 1) / period.ps);
-}
-
-memory::SramMacro bank_macro(const IndexConfig& config, std::uint32_t bits) {
-    return memory::sram_macro({.capacity = {config.sram.count / config.banks},
-                               .port_bits = bits,
-                               .node = config.node,
-                               .ports = config.ports});
-}
-
-/// The array of fingerprints of one bank: bits a slot, rounded up to whole words.
-memory::SramMacro fingerprint_macro(const IndexConfig& config) {
-    const std::uint64_t bank_slots = config.sram.count / config.banks / sizeof(Entry);
-    const std::uint32_t bits = (config.slots * config.fingerprint_bits + 63) / 64 * 64;
-    return memory::sram_macro(
-        {.capacity = {std::max<std::uint64_t>(1, bank_slots * config.fingerprint_bits / 8)},
-         .port_bits = bits,
-         .node = config.node,
-         .ports = config.ports});
-}
-
-const IndexConfig& checked(const IndexConfig& config) {
-    const std::uint64_t row = std::uint64_t{sizeof(Entry)} * config.slots * config.choices;
-    const bool shape = std::has_single_bit(config.choices) && std::has_single_bit(config.slots) &&
-                       std::has_single_bit(config.sram.count) && config.sram.count >= 4 * row;
-    const bool banks = std::has_single_bit(config.banks) && config.banks >= config.choices &&
-                       config.sram.count / config.banks >= sizeof(Entry) * config.slots;
-    if (!shape || !banks || config.store_buffer == 0 || config.clock.hz == 0) {
-        throw InvariantError(fmt::format("no index of {}, {} x {}, {} banks",
-                                         to_string(config.sram), config.choices, config.slots,
-                                         config.banks));
-    }
-    return config;
-}
-
-}  // namespace
-
 CuckooConfig cuckoo_config(const IndexConfig& config) {
     const std::uint64_t buckets = config.sram.count / sizeof(Entry) / config.slots / config.choices;
     return {.choices = config.choices,
@@ -64,35 +16,15 @@ CuckooConfig cuckoo_config(const IndexConfig& config) {
 }
 
 TimedTable::TimedTable(const IndexConfig& config)
-    : m_table(cuckoo_config(checked(config))),
+    : m_figures(engine_figures(config)),
+      m_table(cuckoo_config(config)),
       m_period(config.clock.cycles(1)),
       m_choice_banks(config.banks / config.choices),
       m_store_buffer(config.store_buffer),
       m_write_port(config.ports == memory::SramPorts::k1r1w),
-      m_entry_read_fj(0),
       m_read_free(config.banks),
       m_write_free(config.banks),
       m_buffers(config.choices) {
-    const memory::SramMacro bank = bank_macro(config, config.slots * kEntryBits);
-    const memory::SramMacro narrow = bank_macro(config, kEntryBits);
-    m_sram_cycles = cycles(bank.access + kRegisterMargin, m_period);
-    m_bank_busy = cycles(bank.cycle, m_period);
-    m_bucket_read_fj = bank.read_fj;
-    m_request_read_fj = config.choices * bank.read_fj;
-    m_slot_write_fj = narrow.write_fj;
-    m_leakage_uw = config.banks * bank.leakage_uw;
-    m_area_um2 = config.banks * bank.area_um2;
-    if (config.fingerprint_bits != 0) {
-        // Fingerprints, compare, then the entry: the second access follows the first.
-        const memory::SramMacro prints = fingerprint_macro(config);
-        m_sram_cycles = cycles(prints.access + kRegisterMargin, m_period) +
-                        cycles(narrow.access + kRegisterMargin, m_period);
-        m_request_read_fj = config.choices * prints.read_fj;
-        m_entry_read_fj = narrow.read_fj;
-        m_slot_write_fj += prints.write_fj;
-        m_leakage_uw += config.banks * prints.leakage_uw;
-        m_area_um2 += config.banks * prints.area_um2;
-    }
     for (StoreBuffer& buffer : m_buffers) {
         buffer.waiting.reserve(m_store_buffer + 1);
         buffer.lingering.reserve(m_store_buffer + 1);
@@ -125,7 +57,8 @@ TimedAnswer TimedTable::submit(const Request& request, Time at) {
     const std::uint64_t entries_read = m_table.counters().entries_read;
     const Answer answer = m_table.commit(request);
     m_counters.dynamic_fj +=
-        m_request_read_fj + (m_table.counters().entries_read - entries_read) * m_entry_read_fj;
+        m_figures.request_read_fj +
+        (m_table.counters().entries_read - entries_read) * m_figures.entry_read_fj;
     record_commit(request, answer, stashed, cycle);
     count(request, answer);
     m_next_slot = cycle + 1;
@@ -150,7 +83,7 @@ TimedTable::Cycle TimedTable::admit(const Request& request, Cycle cycle) {
 }
 
 bool TimedTable::banks_free(std::uint64_t key, Cycle cycle) {
-    if (m_bank_busy == 1) return true;  // requests come first in every cycle
+    if (m_figures.bank_busy == 1) return true;  // requests come first in every cycle
     for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) {
         if (m_read_free[bank_of(choice, m_table.bucket_of(choice, key))] > cycle) return false;
     }
@@ -182,9 +115,9 @@ std::size_t TimedTable::places_held(std::uint32_t choice, Cycle cycle) const {
 
 void TimedTable::read_banks(std::uint64_t key, Cycle cycle) {
     for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) {
-        m_read_free[bank_of(choice, m_table.bucket_of(choice, key))] = cycle + m_bank_busy;
+        m_read_free[bank_of(choice, m_table.bucket_of(choice, key))] = cycle + m_figures.bank_busy;
     }
-    m_quiet = std::max(m_quiet, cycle + std::max(latency_cycles(), m_bank_busy));
+    m_quiet = std::max(m_quiet, cycle + std::max(latency_cycles(), m_figures.bank_busy));
 }
 
 void TimedTable::record_commit(const Request& request, const Answer& answer, std::uint64_t stashed,
@@ -253,14 +186,14 @@ void TimedTable::drain(std::uint32_t choice, Cycle cycle) {
         wait_for_bank(buffer.starved, cycle);
         return;
     }
-    free = cycle + m_bank_busy;
+    free = cycle + m_figures.bank_busy;
     buffer.starved = 0;
-    buffer.lingering.push_back(cycle + m_sram_cycles + 2);
+    buffer.lingering.push_back(cycle + m_figures.sram_cycles + 2);
     buffer.waiting.erase(buffer.waiting.begin());
     --m_pending;
     ++m_counters.drains;
-    m_counters.dynamic_fj += m_slot_write_fj;
-    m_quiet = std::max(m_quiet, cycle + m_sram_cycles + 2 + m_bank_busy);
+    m_counters.dynamic_fj += m_figures.slot_write_fj;
+    m_quiet = std::max(m_quiet, cycle + m_figures.sram_cycles + 2 + m_figures.bank_busy);
 }
 
 void TimedTable::wait_for_bank(Cycle& starved, Cycle cycle) {
@@ -268,7 +201,7 @@ void TimedTable::wait_for_bank(Cycle& starved, Cycle cycle) {
     if (++starved < kPatience) return;
     starved = 0;
     if (m_next_slot <= cycle + 1) ++m_counters.stolen;
-    m_next_slot = std::max(m_next_slot, cycle + 1 + m_bank_busy);
+    m_next_slot = std::max(m_next_slot, cycle + 1 + m_figures.bank_busy);
 }
 
 void TimedTable::step_kick(Cycle cycle) {
@@ -296,9 +229,9 @@ void TimedTable::read_for_kick(Cycle cycle) {
         if ((m_kick.reads_left >> choice & 1U) == 0) continue;
         const std::uint32_t bank = bank_of(choice, m_table.bucket_of(choice, m_kick.key));
         if (m_read_free[bank] > cycle) continue;
-        m_read_free[bank] = cycle + m_bank_busy;
+        m_read_free[bank] = cycle + m_figures.bank_busy;
         m_kick.reads_left &= ~(1U << choice);
-        m_counters.dynamic_fj += m_bucket_read_fj;
+        m_counters.dynamic_fj += m_figures.bucket_read_fj;
     }
     if (m_kick.reads_left != 0) {
         wait_for_bank(m_kick.starved, cycle);
@@ -307,7 +240,7 @@ void TimedTable::read_for_kick(Cycle cycle) {
     // The SRAM, then the error correction.
     m_kick.reading = false;
     m_kick.committing = true;
-    m_kick.ready = cycle + m_sram_cycles + 1;
+    m_kick.ready = cycle + m_figures.sram_cycles + 1;
     m_quiet = std::max(m_quiet, m_kick.ready + 1);
 }
 

@@ -28,6 +28,7 @@
 #include "model/common/units.h"
 #include "model/index/config.h"
 #include "model/index/cuckoo_table.h"
+#include "model/index/engine_figures.h"
 
 namespace kvplane::index {
 
@@ -60,12 +61,8 @@ public:
     TimedAnswer submit(const Request& request, Time at);
 
     /// From the accepting edge to the answer.
-    [[nodiscard]] std::uint32_t latency_cycles() const { return 3 + m_sram_cycles; }
-    [[nodiscard]] std::uint32_t sram_cycles() const { return m_sram_cycles; }
-    /// Power that the SRAM leaks.
-    [[nodiscard]] std::uint64_t leakage_uw() const { return m_leakage_uw; }
-    /// Area of the SRAM, error correction included, wires between banks not.
-    [[nodiscard]] std::uint64_t area_um2() const { return m_area_um2; }
+    [[nodiscard]] std::uint32_t latency_cycles() const { return m_figures.latency_cycles(); }
+    [[nodiscard]] const EngineFigures& figures() const { return m_figures; }
     [[nodiscard]] const TimedCounters& counters() const { return m_counters; }
     [[nodiscard]] CuckooTable& table() { return m_table; }
     [[nodiscard]] const CuckooTable& table() const { return m_table; }
@@ -130,19 +127,12 @@ private:
     void commit_kick(Cycle cycle);
     void wait_for_bank(Cycle& starved, Cycle cycle);
 
+    EngineFigures m_figures;
     CuckooTable m_table;
     Time m_period;
-    std::uint32_t m_sram_cycles;
-    std::uint32_t m_bank_busy;        ///< cycles between two accesses of a bank
-    std::uint32_t m_choice_banks;     ///< of each choice
-    std::uint32_t m_store_buffer;     ///< places of each choice
-    bool m_write_port;                ///< writes have a port of their own
-    std::uint64_t m_request_read_fj;  ///< the buckets that one request reads
-    std::uint64_t m_bucket_read_fj;
-    std::uint64_t m_entry_read_fj;  ///< one entry, after its fingerprint matched
-    std::uint64_t m_slot_write_fj;
-    std::uint64_t m_leakage_uw;
-    std::uint64_t m_area_um2;
+    std::uint32_t m_choice_banks;  ///< banks of each choice
+    std::uint32_t m_store_buffer;  ///< places of each choice
+    bool m_write_port;             ///< writes have a port of their own
 
     Time m_origin;                    ///< of cycle 0
     Cycle m_cycle = 0;                ///< the first that has not run yet

@@ -106,7 +106,7 @@ Time TlmIndex::insert_behind(const block::BlockKey& key, const Entry& entry, Tim
     const DramTable::Probe probe = m_dram.insert(key, entry);
     m_filter.add(key.fold());
     const Time read = read_lines(probe, at);
-    write_line(probe.first_line + probe.lines - 1, read);
+    write_line(probe.first_line + probe.lines - 1, at);
     return read;
 }
 
@@ -117,12 +117,13 @@ UpdateResult TlmIndex::update(const block::BlockKey& key, const Entry& entry, Fi
     if (m_filter.may_hold(fold)) {
         const DramTable::Probe found = m_dram.find(key);
         if (found.entry != nullptr) {
-            const Time read = read_lines(found, at + m_commit_time);
+            at += m_commit_time;
+            const Time read = read_lines(found, at);
             if (expect && *expect != found.entry->version) {
                 return {Status::kVersionMismatch, *found.entry, read};
             }
             *found.entry = merge(*found.entry, entry, mask);
-            write_line(found.first_line + found.lines - 1, read);
+            write_line(found.first_line + found.lines - 1, at);
             return {Status::kDone, *found.entry, read};
         }
     }
@@ -146,8 +147,9 @@ Time TlmIndex::erase(const block::BlockKey& key, Time at) {
     if (m_filter.may_hold(fold) && m_dram.find(key).entry != nullptr) {
         const DramTable::Probe probe = m_dram.erase(key);
         m_filter.remove(fold);
-        const Time read = read_lines(probe, at + m_commit_time);
-        write_line(probe.first_line + probe.lines - 1, read);
+        at += m_commit_time;
+        const Time read = read_lines(probe, at);
+        write_line(probe.first_line + probe.lines - 1, at);
         return read;
     }
     const TimedAnswer timed = submit({.operation = Operation::kDelete, .key = fold}, at);
@@ -200,7 +202,7 @@ void TlmIndex::fill(const block::BlockKey& key, Time at) {
     if (!timed.answer.done()) return;
     const DramTable::Probe removed = m_dram.erase(key);
     m_filter.remove(fold);
-    write_line(removed.first_line + removed.lines - 1, timed.done);
+    write_line(removed.first_line + removed.lines - 1, at);
     ++m_counters.fills;
 }
 
@@ -209,8 +211,8 @@ void TlmIndex::evict(std::uint64_t fold, Time at) {
     const TimedAnswer timed = submit({.operation = Operation::kEvict, .key = fold}, at);
     if (!timed.answer.done()) return;
     const auto frame = static_cast<std::uint32_t>(timed.answer.entry.frame);
-    const Time record = m_records->read_record_line(timed.done, frame);
-    (void)insert_behind(m_records->key_of(frame), timed.answer.entry, record);
+    (void)m_records->read_record_line(at, frame);
+    (void)insert_behind(m_records->key_of(frame), timed.answer.entry, at);
     ++m_counters.victims;
 }
 

@@ -51,6 +51,8 @@ public:
     [[nodiscard]] std::uint64_t sram_entries() const override { return m_sram.table().size(); }
     [[nodiscard]] std::uint64_t overflow_entries() const override { return m_dram.size(); }
 
+    /// Lays the part in DRAM out for a tier of so many blocks; before the first insert.
+    void lay_out(std::uint64_t blocks) { m_dram.reserve(blocks); }
     /// Brings back what bit errors destroyed, from the hot records of all frames: a line is read
     /// for each, one a cycle, and a block whose record is intact and which is not in the index is
     /// inserted. `block`: the size of a block before coding. Returns when all is done.
@@ -79,6 +81,9 @@ private:
     [[nodiscard]] LookupResult probe(const block::BlockKey& key, Time issued, Time at);
     /// Reads the lines of a probe, one after the other; returns when the last is there.
     Time read_lines(const DramTable::Probe& probe, Time at);
+    /// Nobody waits for a write, nor for what a fill reads, and DRAM serves lines in the order in
+    /// which they are asked for: all are asked for at the time of their operation, since a line
+    /// asked for ahead of time would hold up those that come before it.
     void write_line(std::uint64_t line, Time at);
     Time insert_behind(const block::BlockKey& key, const Entry& entry, Time at);
     void fill_due(Time at);

@@ -105,7 +105,7 @@ private:
         }
         // Every load finds one less under way.
         while (load(bench) != cxl::DevLoad::kLight && seen.falls < 1'000) {
-            sc_core::sc_start(30, sc_core::SC_NS);
+            sc_core::sc_start(5, sc_core::SC_NS);
             ++seen.falls;
         }
         Bench::drain();

@@ -68,8 +68,16 @@ private:
 
 class LooseInitiator final : public sc_core::sc_module {
 public:
-    explicit LooseInitiator(sc_core::sc_module_name name) : sc_module(name) {}
+    explicit LooseInitiator(sc_core::sc_module_name name) : sc_module(name) {
+        socket.register_nb_transport_bw(this, &LooseInitiator::backward);
+    }
     tlm_utils::simple_initiator_socket<LooseInitiator> socket{"socket"};
+
+private:
+    /// Takes answers and leaves their end to the test.
+    tlm::tlm_sync_enum backward(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) {
+        return tlm::TLM_ACCEPTED;
+    }
 };
 
 class MemTargetTest : public test::SystemCTest {

@@ -297,7 +297,7 @@ TEST_F(MemTargetTest, ManyReadsAtOnceRaiseTheLoad) {
     bind_loose();
     MemExtension host;
     std::vector<DevLoad> levels;
-    for (int i = 0; i < 64; ++i) {
+    for (int i = 0; i < 128; ++i) {
         read(kBase, 64, &host);  // all leave at time zero
         levels.push_back(host.dev_load);
     }

@@ -118,9 +118,8 @@ public:
     std::vector<std::uint16_t> tags;
 
     void send(Opcode opcode, std::uint64_t address, std::uint16_t tag) {
-        auto& payload = m_pool.take(opcode == Opcode::kMemRd ? tlm::TLM_READ_COMMAND
-                                                             : tlm::TLM_IGNORE_COMMAND,
-                                    address);
+        auto& payload = m_pool.take(
+            opcode == Opcode::kMemRd ? tlm::TLM_READ_COMMAND : tlm::TLM_IGNORE_COMMAND, address);
         auto* extension = payload.get_extension<MemExtension>();
         extension->opcode = opcode;
         extension->tag = tag;

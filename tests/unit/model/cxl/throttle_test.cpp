@@ -37,8 +37,7 @@ private:
             ++m_count;
             tlm::tlm_phase phase = tlm::BEGIN_REQ;
             sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-            m_requesting =
-                socket->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED;
+            m_requesting = socket->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED;
         }
     }
     tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -81,6 +80,7 @@ protected:
         fresh_kernel();
         MemTargetConfig config;
         config.fidelity = GetParam();
+        memory = PlainMemory();
         memory.service = service;
         build(config);
         ThrottledHost host("host", window, throttled);
@@ -124,15 +124,15 @@ TEST_P(ThrottleTest, ThrottlingBoundsQueueing) {
 TEST_F(MemTargetTest, BothKindsOfAccessShareTheQueue) {
     build();
     memory.service = Time::from_ns(20);
-    bind_loose();
     AtPlan plan;
     plan.outstanding = 60;
     plan.lines = 512;
     add(plan);
+    bind_loose();
     sc_core::sc_start(sc_core::sc_time(500, sc_core::SC_NS));
     MemExtension host;
     read(kBase + 4096 * 64, 64, &host);
-    EXPECT_EQ(host.dev_load, DevLoad::kSevereOverload);
+    EXPECT_GE(host.dev_load, DevLoad::kModerateOverload);
 }
 
 std::string name_of(const testing::TestParamInfo<LinkFidelity>& row) {

@@ -82,6 +82,19 @@ TEST(DramTableTest, KeepsKeysOfOneHomeApart) {
     EXPECT_EQ(table.find(keys[8]).lines, 1U);
 }
 
+TEST(DramTableTest, LaidOutForItsKeysItNeverGrows) {
+    DramTable table;
+    table.reserve(5'000);
+    const std::uint64_t lines = table.lines();
+    EXPECT_EQ(lines, 8'192U);
+    RandomStream random(44, "laid out");
+    for (std::uint32_t i = 1; i <= 5'000; ++i) {
+        (void)table.insert({random.bits(), random.bits()}, entry_of(i));
+    }
+    EXPECT_EQ(table.lines(), lines);
+    EXPECT_THROW(table.reserve(1), InvariantError);
+}
+
 TEST(DramTableTest, ErasingWhatIsNotThereIsABrokenInvariant) {
     DramTable table;
     EXPECT_THROW((void)table.erase({1, 2}), InvariantError);

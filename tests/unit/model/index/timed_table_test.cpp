@@ -239,8 +239,8 @@ TEST(TimedTableTest, EnergyIsThatOfTheAccesses) {
     (void)table.submit({.operation = Operation::kInsert, .key = 7, .entry = entry_of(1)}, {});
     (void)table.submit({.key = 7}, Time::from_us(1));
     EXPECT_EQ(table.counters().dynamic_fj, 6 * read + write);
-    EXPECT_EQ(table.leakage_uw(), 8 * memory::sram_macro(bank).leakage_uw);
-    EXPECT_EQ(table.area_um2(), 8 * memory::sram_macro(bank).area_um2);
+    EXPECT_EQ(table.figures().leakage_uw, 8 * memory::sram_macro(bank).leakage_uw);
+    EXPECT_EQ(table.figures().area_um2, 8 * memory::sram_macro(bank).area_um2);
 }
 
 TEST(TimedTableTest, FingerprintsSaveEnergyAndCostACycle) {
@@ -256,7 +256,7 @@ TEST(TimedTableTest, FingerprintsSaveEnergyAndCostACycle) {
         return bench.table().counters().dynamic_fj - before;
     };
     EXPECT_GT(energy(a), 3 * energy(b));
-    EXPECT_GT(b.table().area_um2(), a.table().area_um2());
+    EXPECT_GT(b.table().figures().area_um2, a.table().figures().area_um2);
 }
 
 TEST(TimedTableTest, AnInsertWaitsWhileAKickCouldStillMakeRoomAndIsRefusedWhenNoneCan) {
