@@ -43,6 +43,12 @@ protected:
                   management::ReturnCode::kSuccess);
     }
     static void run(Time span) { sc_core::sc_start(to_sc_time(span)); }
+    /// Two bytes of configuration space.
+    static std::uint64_t shown(Bench& bench, std::uint64_t offset) {
+        std::uint64_t value = 0;
+        EXPECT_TRUE(bench.card.management.config_space().read(offset, 2, value));
+        return value;
+    }
 };
 
 TEST_F(FaultsTest, APromotionThatMeetsPoisonIsNotDeliveredAndLogged) {
@@ -57,7 +63,7 @@ TEST_F(FaultsTest, APromotionThatMeetsPoisonIsNotDeliveredAndLogged) {
     EXPECT_EQ(bench.host.slot(101), before);
     const auto events = bench.card.events().oldest(management::Severity::kFailure, 9);
     ASSERT_EQ(events.size(), 1U);
-    EXPECT_EQ(events[0].event, management::MediaEvent::kPoisonRead);
+    EXPECT_EQ(events[0].event, management::MediaEvent::kPoisonMoved);
     EXPECT_EQ(events[0].address.value, kBlock.count + 640);
     // A block that is written there heals it.
     EXPECT_EQ(bench.finish(bench.host.intent(Opcode::kDiscard, key_of(1))).status, Status::kOk);
@@ -246,6 +252,7 @@ TEST_F(FaultsTest, ViralStopsDmaToo) {
         traffic.start();
         run(traffic.moment());
         bench.card.raise_viral();
+        EXPECT_EQ(shown(bench, management::ConfigSpace::kStatus), management::ConfigSpace::kViral);
         const std::size_t heard = bench.host.done.size();
         const std::uint64_t moved = bench.card.data_plane().counters().promoted_blocks;
         bench.host.submit(bench.host.intent(Opcode::kPromote, key_of(0), 400));
