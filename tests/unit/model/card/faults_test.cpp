@@ -87,6 +87,50 @@ TEST_F(FaultsTest, AHostReadOfPoisonSaysSoAndIsLogged) {
     EXPECT_EQ(bench.card.events().size(management::Severity::kFailure), 1U);
 }
 
+/// The list that the host is shown has a bound, what it poisons has none.
+TEST_F(FaultsTest, PoisonThatTheHostWritesIsReceivedAndHonoured) {
+    CardConfig made = config();
+    made.management.mailbox.poison_records = 3;
+    Bench bench(made, kBlock);
+    Bench::drain();
+    const auto access = [&](tlm::tlm_command command, std::uint64_t address, bool poison) {
+        std::array<std::uint8_t, 64> line{};
+        cxl::MemExtension extension;
+        extension.poison = poison;
+        extension.opcode =
+            command == tlm::TLM_WRITE_COMMAND ? cxl::Opcode::kMemWr : cxl::Opcode::kMemRd;
+        tlm::tlm_generic_payload payload;
+        payload.set_command(command);
+        payload.set_address(address);
+        payload.set_data_ptr(line.data());
+        payload.set_data_length(64);
+        payload.set_streaming_width(64);
+        payload.set_extension(&extension);
+        sc_core::sc_time delay;
+        bench.host.mem->b_transport(payload, delay);
+        EXPECT_EQ(payload.get_response_status(), tlm::TLM_OK_RESPONSE);
+        payload.clear_extension(&extension);
+        return extension.poison;
+    };
+    const auto received = [&] {
+        std::uint64_t status = 0;
+        EXPECT_TRUE(bench.card.management.component().read(0x1100, 4, status));
+        return status;
+    };
+    EXPECT_FALSE(access(tlm::TLM_READ_COMMAND, 0, false));
+    EXPECT_EQ(received(), 0U);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(bench.card.poison().overflow().has_value(), i > 3);
+        access(tlm::TLM_WRITE_COMMAND, 64 * i, true);
+        EXPECT_EQ(received(), management::ComponentRegisters::kPoisonReceived);
+    }
+    for (std::uint64_t i = 0; i < 5; ++i) EXPECT_TRUE(access(tlm::TLM_READ_COMMAND, 64 * i, false));
+    EXPECT_EQ(bench.card.events().size(management::Severity::kFailure), 5U);
+    access(tlm::TLM_WRITE_COMMAND, 0, false);
+    access(tlm::TLM_WRITE_COMMAND, 64, false);
+    EXPECT_FALSE(bench.card.poison().overflow().has_value());
+}
+
 TEST_F(FaultsTest, CrcErrorsShowInTheComponentRegisters) {
     CardConfig made = config();
     made.mem.fidelity = cxl::LinkFidelity::kLine;

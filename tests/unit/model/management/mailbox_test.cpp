@@ -204,7 +204,7 @@ TEST_F(MailboxTest, InjectedPoisonIsBounded) {
     for (std::uint64_t i = 0; i < 40; ++i) {
         EXPECT_EQ(code(0x4301, address(64 * i)), ReturnCode::kSuccess);
     }
-    EXPECT_EQ(code(0x4301, address(64 * 40)), ReturnCode::kInjectPoisonLimit);
+    EXPECT_EQ(code(0x4301, address(64ULL * 40)), ReturnCode::kInjectPoisonLimit);
 }
 
 /// The addresses of a page of the poison list.
@@ -241,7 +241,7 @@ TEST_F(MailboxTest, TheSameInputReadsThePoisonListToItsEnd) {
     EXPECT_EQ(lines_of(run(0x4300, range(0, 999))).front(), 0U);
     EXPECT_EQ(lines_of(run(0x4300, whole)).front(), 0U);
     // Other commands do not; a line that goes meanwhile is not told, the others are, once.
-    EXPECT_EQ(code(0x4302, clear_of(128 * 30, 0)), ReturnCode::kSuccess);
+    EXPECT_EQ(code(0x4302, clear_of(128ULL * 30, 0)), ReturnCode::kSuccess);
     EXPECT_EQ(lines_of(run(0x4300, whole)).front(), 128U * 31);
     m_mailbox.restart();
     EXPECT_EQ(lines_of(run(0x4300, whole)).front(), 0U) << "after a reset";
@@ -273,9 +273,9 @@ TEST_F(MailboxTest, TheListedPoisonIsBoundedAndSaysWhatItLacks) {
     EXPECT_EQ(full.size(), kListed);
     EXPECT_EQ(full.front(), 64 * (200 - (kListed - 1))) << "a full list keeps what it has";
     for (std::uint64_t i = 0; i < kListed + 40; ++i) EXPECT_TRUE(poison.contains({64 * (200 - i)}));
-    EXPECT_EQ(code(0x4301, address(64 * 500)), ReturnCode::kInjectPoisonLimit);
+    EXPECT_EQ(code(0x4301, address(64ULL * 500)), ReturnCode::kInjectPoisonLimit);
     // A place that falls free goes to a line that was left out.
-    EXPECT_EQ(code(0x4302, clear_of(64 * 200, 0)), ReturnCode::kSuccess);
+    EXPECT_EQ(code(0x4302, clear_of(64ULL * 200, 0)), ReturnCode::kSuccess);
     const auto refilled = list();
     EXPECT_EQ(refilled.size(), kListed);
     EXPECT_EQ(refilled.front(), 64 * (200 - (kListed + 39)));
