@@ -118,6 +118,7 @@ void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time
         decoders.write(HdmDecoders::kFirst + 0x08, static_cast<std::uint32_t>(kWindow));
         decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kHostOnly | HdmDecoders::kCommit);
         decoders.write(HdmDecoders::kGlobal, HdmDecoders::kEnable);
+        decoders.enable_mem(true);
         Reader reader("reader", count);
         reader.socket.bind(card.mem.socket);
         state.ResumeTiming();

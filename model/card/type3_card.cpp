@@ -42,6 +42,7 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
                      index::ResidentIndex& index)
     : sc_module(name),
       m_config(config),
+      m_poison(config.management.mailbox.poison_records),
       m_events(config.management.mailbox.event_records),
       m_data_plane("data_plane", data_plane_config(config, block), index, m_poison, m_events),
       mem("mem", config.link, mem_config(config), m_data_plane),
@@ -62,6 +63,7 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
 void Type3Card::raise_viral() {
     mem.core().set_viral(true);
     m_data_plane.halt();
+    management.raise_viral();
 }
 
 void Type3Card::reset_done(management::Reset kind) {

@@ -20,7 +20,8 @@ namespace kvplane::card {
 /// The card and the wire it hangs on. It is handed its index, which must outlive it. Sockets and
 /// ports may stay unbound where nothing uses them.
 ///
-/// The decoders come up unprogrammed: no host address leads to the card before they are committed.
+/// The decoders come up unprogrammed and CXL.mem disabled: no host address leads to the card before
+/// decoders are committed and enabled, and Mem_Enable is set in the DVSEC.
 /// All of the tier may be mapped. Frames that hold blocks can be read, not written (payload is
 /// written once).
 class Type3Card final : public sc_core::sc_module,

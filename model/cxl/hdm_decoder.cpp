@@ -191,7 +191,7 @@ CommitError HdmDecoders::check(std::uint32_t index, Interleave& window,
 }
 
 std::optional<HdmDecoders::Hit> HdmDecoders::to_dpa(Hpa address) const {
-    if ((m_global & kEnable) == 0) return std::nullopt;
+    if (!decodes()) return std::nullopt;
     for (std::uint32_t i = 0; i < m_decoders.size() && m_decoders[i].committed(); ++i) {
         const Decoder& decoder = m_decoders[i];
         if (!decoder.window.contains(address)) continue;
@@ -204,7 +204,7 @@ std::optional<HdmDecoders::Hit> HdmDecoders::to_dpa(Hpa address) const {
 }
 
 std::optional<Hpa> HdmDecoders::to_hpa(Dpa dpa, std::uint32_t position) const {
-    if ((m_global & kEnable) == 0) return std::nullopt;
+    if (!decodes()) return std::nullopt;
     for (const Decoder& decoder : m_decoders) {
         if (!decoder.committed()) break;
         if (dpa.value < decoder.dpa_base || dpa.value - decoder.dpa_base >= decoder.dpa_size) {

@@ -77,14 +77,19 @@ public:
 
     /// The BI-ID of the device is committed (BI decoder capability), as HDM-DB needs.
     void commit_bi_id(bool committed) { m_bi_id = committed; }
+    /// HDM-DB is possible.
+    [[nodiscard]] bool back_invalidate() const { return m_config.back_invalidate; }
+    /// CXL.mem is enabled in configuration space (DVSEC Mem_Enable). While it is not, nothing is
+    /// decoded. Enabled where there is no configuration space; a reset here leaves it alone.
+    void enable_mem(bool enabled) { m_mem_enabled = enabled; }
 
     struct Hit {
         Dpa dpa;
         std::uint32_t decoder = 0;
         Region region = Region::kHdmH;
     };
-    /// Where an access of the host ends; nothing outside the committed windows or while decoding is
-    /// not enabled.
+    /// Where an access of the host ends; nothing outside the committed windows or while decoding or
+    /// CXL.mem is not enabled.
     [[nodiscard]] std::optional<Hit> to_dpa(Hpa address) const;
     /// The address by which the host reaches a DPA through this card at `position` of the
     /// interleave; nothing where no committed window leads there.
@@ -133,6 +138,7 @@ private:
         [[nodiscard]] bool locked() const { return committed() && (control & kLock) != 0; }
     };
 
+    [[nodiscard]] bool decodes() const { return m_mem_enabled && (m_global & kEnable) != 0; }
     void write_control(std::uint32_t index, std::uint32_t value);
     void commit(std::uint32_t index);
     [[nodiscard]] CommitError check(std::uint32_t index, Interleave& window,
@@ -141,6 +147,7 @@ private:
     HdmConfig m_config;
     std::uint32_t m_global = 0;
     bool m_bi_id = false;
+    bool m_mem_enabled = true;
     std::vector<Decoder> m_decoders;
 };
 

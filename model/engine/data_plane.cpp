@@ -430,7 +430,7 @@ void DataPlane::demote_payload(const MoveJob& job, const MoveJob::Block& block) 
 bool DataPlane::poisoned(TierFrame frame) {
     const Dpa from = m_tier.frames().address(frame);
     if (m_poison.touches(from, m_config.block)) {
-        m_log.add(management::Severity::kFailure, management::MediaEvent::kPoisonRead,
+        m_log.add(management::Severity::kFailure, management::MediaEvent::kPoisonMoved,
                   m_poison.within(from, m_config.block).front().line, now());
         return true;
     }

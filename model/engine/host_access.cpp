@@ -49,7 +49,7 @@ bool DataPlane::read_poison(Dpa line) {
 
 void DataPlane::set_poison(Dpa line, bool poisoned) {
     if (poisoned) {
-        m_poison.add(line, management::PoisonSource::kExternal);
+        m_poison.add(line, management::PoisonSource::kExternal, now());
     } else {
         m_poison.remove(line);
     }

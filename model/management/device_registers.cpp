@@ -17,6 +17,9 @@ struct Capability {
 };
 
 constexpr std::uint64_t kEntry = 16;
+// Memory-device status.
+constexpr std::uint32_t kFatal = 1U << 0;
+constexpr std::uint32_t kHotResetNeeded = 3U << 5;
 constexpr std::uint32_t kLengthShift = 16;
 constexpr std::uint64_t kLengthMask = 0x1F'FFFF;
 constexpr std::uint64_t kCommandMask = 0xFFFF | kLengthMask << kLengthShift;
@@ -42,6 +45,13 @@ void DeviceRegisters::reset() {
     m_command = 0;
     m_return_code = 0;
     m_doorbell = false;
+    m_mailbox.restart();
+    set_viral(false);
+}
+
+void DeviceRegisters::set_viral(bool viral) {
+    m_viral = viral;
+    m_mailbox.set_viral(viral);
 }
 
 void DeviceRegisters::power_on(Time now) {
@@ -77,7 +87,8 @@ std::uint64_t DeviceRegisters::word(std::uint64_t offset, Time now) {
     }
     if (offset == kMemdev) {
         m_mailbox.set_media_ready(media_ready(now));
-        return (media_ready(now) ? 1U << 2U : 0U) | 1U << 4U;
+        return (media_ready(now) ? 1U << 2U : 0U) | 1U << 4U |
+               (m_viral ? kFatal | kHotResetNeeded : 0U);
     }
     return 0;
 }
@@ -120,9 +131,21 @@ void DeviceRegisters::finish(Time now) {
     m_command = (m_command & 0xFFFF) | std::uint64_t{m_answer.payload.size()} << kLengthShift;
 }
 
+bool DeviceRegisters::takes(std::uint64_t offset, std::uint32_t size) const {
+    const bool small = size == 1 || size == 2;
+    if ((!small && size != 4 && size != 8) || offset % size != 0) return false;
+    if (small) return offset >= kPayload && offset + size <= kPayload + m_payload.size();
+    return offset + size <= kSize;
+}
+
 bool DeviceRegisters::read(std::uint64_t offset, std::uint32_t size, Time now,
                            std::uint64_t& value) {
-    if ((size != 4 && size != 8) || offset % size != 0 || offset + size > kSize) return false;
+    if (!takes(offset, size)) return false;
+    if (size < 4) {
+        finish(now);
+        value = get_le(m_payload, offset - kPayload, size);
+        return true;
+    }
     value = word(offset, now);
     if (size == 8) value |= word(offset + 4, now) << 32U;
     return true;
@@ -130,7 +153,12 @@ bool DeviceRegisters::read(std::uint64_t offset, std::uint32_t size, Time now,
 
 bool DeviceRegisters::write(std::uint64_t offset, std::uint32_t size, Time now,
                             std::uint64_t value) {
-    if ((size != 4 && size != 8) || offset % size != 0 || offset + size > kSize) return false;
+    if (!takes(offset, size)) return false;
+    if (size < 4) {
+        finish(now);
+        if (!m_doorbell) put_le(m_payload, offset - kPayload, size, value);
+        return true;
+    }
     write_word(offset, static_cast<std::uint32_t>(value), now);
     if (size == 8) write_word(offset + 4, static_cast<std::uint32_t>(value >> 32U), now);
     return true;

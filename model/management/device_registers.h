@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The memory-device register block: the array of capabilities, device status, the primary mailbox
-/// and the memory-device status. Accesses of 4 or 8 bytes, aligned to their size.
+/// and the memory-device status. Accesses of 4 or 8 bytes, aligned to their size; of the payload
+/// also 1 or 2.
 ///
 ///     0x0000  capability array: header, then one entry of 16 B each
 ///     0x0080  device status (capability 1): event status, bits 0 to 3
 ///     0x0100  primary mailbox (2): 0x00 capabilities, 0x04 control, 0x08 command, 0x10 status,
 ///             0x18 background status, 0x20 payload
-///     0x4000  memory-device status (4000h): media status [3:2], mailbox ready 4
+///     0x4000  memory-device status (4000h): fatal 0, media status [3:2], mailbox ready 4, reset
+///             needed [7:5]
 #pragma once
 
 #include <cstdint>
@@ -36,6 +38,8 @@ public:
     void power_on(Time now);
     /// Registers as at the start; media stay as they are.
     void reset();
+    /// The card is viral until a reset: fatal, a hot reset is needed.
+    void set_viral(bool viral);
     /// No delay is left.
     void media_are_ready() { m_ready_at = {}; }
     [[nodiscard]] bool media_ready(Time now) const { return now >= m_ready_at; }
@@ -50,6 +54,7 @@ public:
 private:
     [[nodiscard]] std::uint64_t word(std::uint64_t offset, Time now);
     void write_word(std::uint64_t offset, std::uint32_t value, Time now);
+    [[nodiscard]] bool takes(std::uint64_t offset, std::uint32_t size) const;
     void ring(Time now);
     void finish(Time now);
 
@@ -60,6 +65,7 @@ private:
     std::uint64_t m_command = 0;
     std::uint16_t m_return_code = 0;
     bool m_doorbell = false;
+    bool m_viral = false;
     Time m_done_at;
     Mailbox::Answer m_answer;
     Time m_ready_at;

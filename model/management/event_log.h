@@ -15,11 +15,17 @@ namespace kvplane::management {
 enum class Severity : std::uint8_t { kInformational, kWarning, kFailure, kFatal };
 
 /// What an event says about media.
-enum class MediaEvent : std::uint8_t { kPoisonInjected, kPoisonRead, kCorrected, kUncorrected };
+enum class MediaEvent : std::uint8_t {
+    kPoisonInjected,
+    kPoisonRead,   ///< by a line of the host
+    kPoisonMoved,  ///< by the card's engine
+    kCorrected,
+    kUncorrected,
+};
 
 struct EventRecord {
     std::uint16_t handle = 0;  ///< 1 to 65,535, in order
-    Time timestamp;
+    Time timestamp;            ///< of the simulation; Mailbox tells it in the host's time
     MediaEvent event = MediaEvent::kCorrected;
     Dpa address;
 };

@@ -14,6 +14,7 @@ constexpr std::uint64_t kCapacityUnit = 256ULL << 20;
 constexpr std::uint64_t kLineBytes = kLine.count;
 /// QoS telemetry: egress-port congestion and temporary throughput reduction are not reported.
 constexpr std::uint8_t kQosCapabilities = 0;
+constexpr std::uint8_t kMaintenanceNeeded = 1U << 0;  // bit of the health status
 constexpr std::string_view kRevision = "kvplane";
 
 using Uuid = std::array<std::uint8_t, 16>;
@@ -59,19 +60,13 @@ void append(std::vector<std::uint8_t>& bytes, const Uuid& uuid) {
     bytes.insert(bytes.end(), uuid.begin(), uuid.end());
 }
 
-void append_record(std::vector<std::uint8_t>& bytes, const EventRecord& record) {
-    const std::size_t begin = bytes.size();
-    append(bytes, kMediaRecord);
-    append_le(bytes, 1, Mailbox::kEventBytes);
-    append_le(bytes, 3, 0);  // flags
-    append_le(bytes, 2, record.handle);
-    append_le(bytes, 2, 0);  // related handle
-    append_le(bytes, 8, static_cast<std::uint64_t>(record.timestamp.ps / 1000));
-    append_le(bytes, 16, 0);  // maintenance operation class, reserved
-    append_le(bytes, 8, record.address.value);
-    append_le(bytes, 1, record.event == MediaEvent::kCorrected ? 0 : 1);  // uncorrectable
-    append_le(bytes, 1, record.event == MediaEvent::kPoisonInjected ? 3 : 0);
-    bytes.resize(begin + Mailbox::kEventBytes);
+/// Byte 58 of a General Media Event Record.
+std::uint8_t transaction_type(MediaEvent event) {
+    constexpr std::uint8_t kUnknown = 0;
+    constexpr std::uint8_t kHostRead = 1;
+    constexpr std::uint8_t kHostInject = 4;
+    if (event == MediaEvent::kPoisonInjected) return kHostInject;
+    return event == MediaEvent::kPoisonRead ? kHostRead : kUnknown;
 }
 
 }  // namespace
@@ -116,6 +111,28 @@ Mailbox::Answer Mailbox::execute(std::uint16_t opcode, Input input, Time now) {
     return refused(ReturnCode::kUnsupported);
 }
 
+/// Nanoseconds of the host's clock, or of the simulation's where the host has set none.
+std::uint64_t Mailbox::clock(Time at) const {
+    return static_cast<std::uint64_t>(at.ps / 1000) + m_clock_offset;
+}
+
+void Mailbox::append_record(std::vector<std::uint8_t>& bytes, const EventRecord& record) const {
+    constexpr std::uint64_t kVolatile = 1;  // bit 0 of the address
+    const std::size_t begin = bytes.size();
+    append(bytes, kMediaRecord);
+    append_le(bytes, 1, kEventBytes);
+    append_le(bytes, 3, 0);  // flags
+    append_le(bytes, 2, record.handle);
+    append_le(bytes, 2, 0);  // related handle
+    append_le(bytes, 8, clock(record.timestamp));
+    append_le(bytes, 16, 0);  // maintenance operation class, reserved
+    append_le(bytes, 8, record.address.value | kVolatile);
+    append_le(bytes, 1, record.event == MediaEvent::kCorrected ? 0 : 1);  // uncorrectable
+    append_le(bytes, 1, 0);                                               // media ECC error
+    append_le(bytes, 1, transaction_type(record.event));
+    bytes.resize(begin + kEventBytes);
+}
+
 Mailbox::Answer Mailbox::get_events(Input input) const {
     if (input[0] > 3) return refused(ReturnCode::kInvalidInput);
     const auto severity = static_cast<Severity>(input[0]);
@@ -126,8 +143,8 @@ Mailbox::Answer Mailbox::get_events(Input input) const {
     append_le(answer.payload, 1, (overflow.lost != 0 ? 1U : 0U) | (more ? 2U : 0U));
     append_le(answer.payload, 1, 0);
     append_le(answer.payload, 2, overflow.lost);
-    append_le(answer.payload, 8, static_cast<std::uint64_t>(overflow.first.ps / 1000));
-    append_le(answer.payload, 8, static_cast<std::uint64_t>(overflow.last.ps / 1000));
+    append_le(answer.payload, 8, overflow.lost != 0 ? clock(overflow.first) : 0);
+    append_le(answer.payload, 8, overflow.lost != 0 ? clock(overflow.last) : 0);
     append_le(answer.payload, 2, records.size());
     answer.payload.resize(kListHeader);
     for (const EventRecord& record : records) append_record(answer.payload, record);
@@ -155,16 +172,12 @@ Mailbox::Answer Mailbox::clear_events(Input input) {
 
 Mailbox::Answer Mailbox::get_timestamp(Time now) const {
     Answer answer;
-    // Zero until the host has set it.
-    const Time value = m_clock_set ? now + m_clock_offset : Time{};
-    append_le(answer.payload, 8, static_cast<std::uint64_t>(value.ps / 1000));
+    append_le(answer.payload, 8, m_clock_set ? clock(now) : 0);
     return answer;
 }
 
 Mailbox::Answer Mailbox::set_timestamp(Input input, Time now) {
-    // Nanoseconds of the host's epoch do not fit into picoseconds: keep what does.
-    constexpr std::uint64_t kMost = INT64_MAX / 2000;
-    m_clock_offset = Time::from_ns(static_cast<std::int64_t>(get_le(input, 0, 8) % kMost)) - now;
+    m_clock_offset = get_le(input, 0, 8) - static_cast<std::uint64_t>(now.ps / 1000);
     m_clock_set = true;
     return {};
 }
@@ -231,7 +244,7 @@ Mailbox::Answer Mailbox::set_partition(Input input) const {
 
 Mailbox::Answer Mailbox::get_health() const {
     Answer answer;
-    append_le(answer.payload, 1, m_health.status);
+    append_le(answer.payload, 1, m_health.status | (m_viral ? kMaintenanceNeeded : 0));
     append_le(answer.payload, 1, m_health.media);
     append_le(answer.payload, 1, m_health.additional);
     append_le(answer.payload, 1, m_health.life_used);
@@ -248,7 +261,7 @@ ReturnCode Mailbox::check_line(std::uint64_t address) const {
     return ReturnCode::kSuccess;
 }
 
-Mailbox::Answer Mailbox::get_poison(Input input) const {
+Mailbox::Answer Mailbox::get_poison(Input input) {
     const std::uint64_t from = get_le(input, 0, 8);
     const std::uint64_t lines = get_le(input, 8, 8);
     const ReturnCode code = check_line(from);
@@ -256,20 +269,29 @@ Mailbox::Answer Mailbox::get_poison(Input input) const {
     if (lines > (m_config.capacity.count - from) / kLineBytes) {
         return refused(ReturnCode::kInvalidPhysicalAddress);
     }
-    const auto all = m_poison.within({from}, kLine * lines);
+    const bool goes_on = m_cursor && m_cursor->from == from && m_cursor->lines == lines;
+    const std::uint64_t begin = goes_on ? m_cursor->next : from;
+    m_cursor.reset();
     const std::size_t most = (m_config.payload - kListHeader) / kPoisonBytes;
-    const auto records = all.first(std::min(all.size(), most));
+    std::size_t count = 0;
     Answer answer;
-    append_le(answer.payload, 1, records.size() < all.size() ? 1 : 0);
-    append_le(answer.payload, 1, 0);
-    append_le(answer.payload, 8, 0);  // no overflow
-    append_le(answer.payload, 2, records.size());
     answer.payload.resize(kListHeader);
-    for (const PoisonList::Record& record : records) {
+    for (const PoisonList::Record& record :
+         m_poison.within({begin}, {from + lines * kLineBytes - begin})) {
+        if (!record.listed) continue;
+        if (count == most) {
+            m_cursor = Cursor{from, lines, record.line.value};
+            break;
+        }
         append_le(answer.payload, 8, record.line.value | static_cast<std::uint64_t>(record.source));
         append_le(answer.payload, 4, 1);  // lines
         append_le(answer.payload, 4, 0);
+        ++count;
     }
+    const auto overflow = m_poison.overflow();
+    put_le(answer.payload, 0, 1, (m_cursor ? 1U : 0U) | (overflow ? 2U : 0U));
+    put_le(answer.payload, 2, 8, overflow ? clock(*overflow) : 0);
+    put_le(answer.payload, 10, 2, count);
     return answer;
 }
 
@@ -278,11 +300,10 @@ Mailbox::Answer Mailbox::inject_poison(Input input, Time now) {
     const ReturnCode code = check_line(line.value);
     if (code != ReturnCode::kSuccess) return refused(code);
     if (m_poison.contains(line)) return {};
-    if (m_poison.injected() >= m_config.inject_limit ||
-        m_poison.size() >= m_config.poison_records) {
+    if (m_poison.injected() >= m_config.inject_limit || m_poison.full()) {
         return refused(ReturnCode::kInjectPoisonLimit);
     }
-    m_poison.add(line, PoisonSource::kInjected);
+    m_poison.add(line, PoisonSource::kInjected, now);
     m_events.add(Severity::kInformational, MediaEvent::kPoisonInjected, line, now);
     return {};
 }

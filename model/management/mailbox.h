@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The component command interface: what a mailbox command does. Payload layouts and return codes
 /// are those that Linux's drivers/cxl speaks.
+///
+/// Timestamps are ns of the clock that the host set, also those of events before it did; where it
+/// never set one, ns of the simulation (Get Timestamp: zero). Get Poison List answers a page; while
+/// that says that there is more, the same input asks for the next one.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,7 +52,7 @@ struct MailboxConfig {
     Bytes capacity;                      ///< volatile; a multiple of 256 MiB
     std::uint32_t payload = 2048;        ///< bytes of the payload registers: 256 to 1 MiB
     std::uint32_t event_records = 64;    ///< of each log
-    std::uint32_t poison_records = 256;  ///< in the poison list
+    std::uint32_t poison_records = 256;  ///< in the poison list; as many as PoisonList shows
     std::uint32_t inject_limit = 64;     ///< lines with injected poison, at most 65,535
 };
 
@@ -77,10 +82,15 @@ public:
                                  Time now);
 
     void set_media_ready(bool ready) { m_ready = ready; }
+    /// Viral shows as `maintenance needed` in the health status.
+    void set_viral(bool viral) { m_viral = viral; }
     [[nodiscard]] Health& health() { return m_health; }
+    /// The registers are new: lists are read from their beginning. The clock goes on.
+    void restart() { m_cursor.reset(); }
     /// As after power-on.
     void reset() {
-        m_clock_offset = {};
+        restart();
+        m_clock_offset = 0;
         m_clock_set = false;
     }
     [[nodiscard]] const MailboxConfig& config() const { return m_config; }
@@ -103,19 +113,30 @@ private:
     [[nodiscard]] Answer get_partition() const;
     [[nodiscard]] Answer set_partition(Input input) const;
     [[nodiscard]] Answer get_health() const;
-    [[nodiscard]] Answer get_poison(Input input) const;
+    [[nodiscard]] Answer get_poison(Input input);
     [[nodiscard]] Answer inject_poison(Input input, Time now);
     [[nodiscard]] Answer clear_poison(Input input);
     [[nodiscard]] ReturnCode check_line(std::uint64_t address) const;
+    [[nodiscard]] std::uint64_t clock(Time at) const;
+    void append_record(std::vector<std::uint8_t>& bytes, const EventRecord& record) const;
+
+    /// Where a poison list that a host reads page by page goes on.
+    struct Cursor {
+        std::uint64_t from = 0;  ///< input that it belongs to
+        std::uint64_t lines = 0;
+        std::uint64_t next = 0;  ///< address of the next record
+    };
 
     MailboxConfig m_config;
     cxl::LineMemoryIf& m_memory;
     PoisonList& m_poison;
     EventLog& m_events;
     Health m_health;
-    Time m_clock_offset;
+    std::uint64_t m_clock_offset = 0;  ///< ns from the simulation's time to the host's, modulo 2^64
     bool m_clock_set = false;
     bool m_ready = true;
+    bool m_viral = false;
+    std::optional<Cursor> m_cursor;
 };
 
 }  // namespace kvplane::management

@@ -13,11 +13,12 @@ ManagementTarget::ManagementTarget(sc_core::sc_module_name name, const Managemen
       m_mailbox(config.mailbox, memory, poison, events),
       m_device(config.device, m_mailbox, events),
       m_component(decoders),
-      m_config_space(config.mailbox.capacity.count),
+      m_config_space(config.mailbox.capacity.count, decoders),
       m_decoders(decoders),
       m_memory(memory),
       m_events(events),
       m_timer("timer") {
+    poison.listen(m_component);
     socket.register_b_transport(this, &ManagementTarget::b_transport);
     socket.register_transport_dbg(this, &ManagementTarget::transport_dbg);
     SC_HAS_PROCESS(ManagementTarget);
@@ -54,7 +55,7 @@ void ManagementTarget::reset(Reset kind) {
         return;
     }
     m_component.reset();
-    m_config_space.reset();
+    m_config_space.reset(kind);
     if (!effect_of(kind).decoders) m_decoders.reset();
     // Traffic ends first: what it has moved by now was moved from memory as it was.
     if (m_listener != nullptr) m_listener->reset_done(kind);
@@ -71,12 +72,19 @@ void ManagementTarget::reset(Reset kind) {
     }
 }
 
+void ManagementTarget::raise_viral() {
+    m_config_space.set_viral();
+    m_device.set_viral(true);
+}
+
 bool ManagementTarget::access(bool write, std::uint64_t address, std::uint32_t size, Time at,
                               std::uint64_t& value) {
     if (address >= kConfigBlock) {
         const std::uint64_t offset = address - kConfigBlock;
-        return write ? m_config_space.write(offset, size, value)
-                     : m_config_space.read(offset, size, value);
+        if (!write) return m_config_space.read(offset, size, value);
+        const bool accepted = m_config_space.write(offset, size, value);
+        if (const auto kind = m_config_space.take_reset()) reset(*kind);
+        return accepted;
     }
     if (address >= kDeviceBlock) {
         const std::uint64_t offset = address - kDeviceBlock;

@@ -47,6 +47,8 @@ public:
     void listen(ManagementListener& listener);
     /// Resets the card.
     void reset(Reset kind);
+    /// Shows that the card is viral, until a reset; the DVSEC until the host clears it.
+    void raise_viral();
 
     [[nodiscard]] Mailbox& mailbox() { return m_mailbox; }
     [[nodiscard]] ComponentRegisters& component() { return m_component; }

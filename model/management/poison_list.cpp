@@ -17,10 +17,13 @@ bool PoisonList::contains(Dpa line) const {
     return at != m_records.size() && m_records[at].line == line;
 }
 
-void PoisonList::add(Dpa line, PoisonSource source) {
+void PoisonList::add(Dpa line, PoisonSource source, Time at) {
+    if (source == PoisonSource::kExternal && m_listener != nullptr) m_listener->poison_received();
     if (contains(line)) return;
+    const bool listed = !full();
+    if (!listed && !m_overflow) m_overflow = at;
     m_records.insert(m_records.begin() + static_cast<std::ptrdiff_t>(position(line)),
-                     {line, source});
+                     {line, source, listed});
     if (source == PoisonSource::kInjected) ++m_injected;
 }
 
@@ -28,7 +31,14 @@ bool PoisonList::remove(Dpa line) {
     if (!contains(line)) return false;
     const std::size_t at = position(line);
     if (m_records[at].source == PoisonSource::kInjected) --m_injected;
+    const bool listed = m_records[at].listed;
     m_records.erase(m_records.begin() + static_cast<std::ptrdiff_t>(at));
+    if (m_overflow && listed) {
+        std::find_if(m_records.begin(), m_records.end(), [](const Record& record) {
+            return !record.listed;
+        })->listed = true;
+    }
+    if (m_records.size() <= m_capacity) m_overflow.reset();
     return true;
 }
 

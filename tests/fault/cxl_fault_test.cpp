@@ -70,6 +70,7 @@ protected:
         firmware->access(true, 0x1218, kSize);
         firmware->access(true, 0x1220, 1U << 12U | 1U << 9U);
         firmware->access(true, 0x1204, 2);
+        firmware->access(true, 0x2010C, 1U << 2U);  // Mem_Enable
     }
     static void run(Time span) { sc_core::sc_start(to_sc_time(span)); }
     /// Everything has been answered once and given back.

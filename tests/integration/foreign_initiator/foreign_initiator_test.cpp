@@ -141,6 +141,7 @@ protected:
         firmware->store(0x1218, kSize);
         firmware->store(0x1220, 1U << 12U | 1U << 9U);
         firmware->store(0x1204, 2);
+        firmware->store(0x2010C, 1U << 2U);  // Mem_Enable
     }
 
     kvplane::index::TlmIndex index{{.sram = kvplane::Bytes::from_kib(64)}};

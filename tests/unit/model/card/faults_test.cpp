@@ -43,6 +43,12 @@ protected:
                   management::ReturnCode::kSuccess);
     }
     static void run(Time span) { sc_core::sc_start(to_sc_time(span)); }
+    /// Two bytes of configuration space.
+    static std::uint64_t shown(Bench& bench, std::uint64_t offset) {
+        std::uint64_t value = 0;
+        EXPECT_TRUE(bench.card.management.config_space().read(offset, 2, value));
+        return value;
+    }
 };
 
 TEST_F(FaultsTest, APromotionThatMeetsPoisonIsNotDeliveredAndLogged) {
@@ -57,7 +63,7 @@ TEST_F(FaultsTest, APromotionThatMeetsPoisonIsNotDeliveredAndLogged) {
     EXPECT_EQ(bench.host.slot(101), before);
     const auto events = bench.card.events().oldest(management::Severity::kFailure, 9);
     ASSERT_EQ(events.size(), 1U);
-    EXPECT_EQ(events[0].event, management::MediaEvent::kPoisonRead);
+    EXPECT_EQ(events[0].event, management::MediaEvent::kPoisonMoved);
     EXPECT_EQ(events[0].address.value, kBlock.count + 640);
     // A block that is written there heals it.
     EXPECT_EQ(bench.finish(bench.host.intent(Opcode::kDiscard, key_of(1))).status, Status::kOk);
@@ -79,6 +85,50 @@ TEST_F(FaultsTest, AHostReadOfPoisonSaysSoAndIsLogged) {
     EXPECT_EQ(bench.card.events().size(management::Severity::kFailure), 1U);
     EXPECT_EQ(bench.host.access(tlm::TLM_READ_COMMAND, 192, data, delay), tlm::TLM_OK_RESPONSE);
     EXPECT_EQ(bench.card.events().size(management::Severity::kFailure), 1U);
+}
+
+/// The list that the host is shown has a bound, what it poisons has none.
+TEST_F(FaultsTest, PoisonThatTheHostWritesIsReceivedAndHonoured) {
+    CardConfig made = config();
+    made.management.mailbox.poison_records = 3;
+    Bench bench(made, kBlock);
+    Bench::drain();
+    const auto access = [&](tlm::tlm_command command, std::uint64_t address, bool poison) {
+        std::array<std::uint8_t, 64> line{};
+        cxl::MemExtension extension;
+        extension.poison = poison;
+        extension.opcode =
+            command == tlm::TLM_WRITE_COMMAND ? cxl::Opcode::kMemWr : cxl::Opcode::kMemRd;
+        tlm::tlm_generic_payload payload;
+        payload.set_command(command);
+        payload.set_address(address);
+        payload.set_data_ptr(line.data());
+        payload.set_data_length(64);
+        payload.set_streaming_width(64);
+        payload.set_extension(&extension);
+        sc_core::sc_time delay;
+        bench.host.mem->b_transport(payload, delay);
+        EXPECT_EQ(payload.get_response_status(), tlm::TLM_OK_RESPONSE);
+        payload.clear_extension(&extension);
+        return extension.poison;
+    };
+    const auto received = [&] {
+        std::uint64_t status = 0;
+        EXPECT_TRUE(bench.card.management.component().read(0x1100, 4, status));
+        return status;
+    };
+    EXPECT_FALSE(access(tlm::TLM_READ_COMMAND, 0, false));
+    EXPECT_EQ(received(), 0U);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(bench.card.poison().overflow().has_value(), i > 3);
+        access(tlm::TLM_WRITE_COMMAND, 64 * i, true);
+        EXPECT_EQ(received(), management::ComponentRegisters::kPoisonReceived);
+    }
+    for (std::uint64_t i = 0; i < 5; ++i) EXPECT_TRUE(access(tlm::TLM_READ_COMMAND, 64 * i, false));
+    EXPECT_EQ(bench.card.events().size(management::Severity::kFailure), 5U);
+    access(tlm::TLM_WRITE_COMMAND, 0, false);
+    access(tlm::TLM_WRITE_COMMAND, 64, false);
+    EXPECT_FALSE(bench.card.poison().overflow().has_value());
 }
 
 TEST_F(FaultsTest, CrcErrorsShowInTheComponentRegisters) {
@@ -246,6 +296,7 @@ TEST_F(FaultsTest, ViralStopsDmaToo) {
         traffic.start();
         run(traffic.moment());
         bench.card.raise_viral();
+        EXPECT_EQ(shown(bench, management::ConfigSpace::kStatus), management::ConfigSpace::kViral);
         const std::size_t heard = bench.host.done.size();
         const std::uint64_t moved = bench.card.data_plane().counters().promoted_blocks;
         bench.host.submit(bench.host.intent(Opcode::kPromote, key_of(0), 400));

@@ -206,6 +206,9 @@ void Bench::map() {
     decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kHostOnly | HdmDecoders::kCommit);
     decoders.write(HdmDecoders::kGlobal, HdmDecoders::kEnable);
     EXPECT_EQ(decoders.error(0), cxl::CommitError::kNone);
+    using management::ConfigSpace;
+    EXPECT_TRUE(
+        card.management.config_space().write(ConfigSpace::kControl, 2, ConfigSpace::kMemEnable));
 }
 
 void Bench::drain() {

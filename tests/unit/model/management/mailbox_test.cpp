@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 
 #include "model/common/random.h"
@@ -40,12 +42,13 @@ protected:
     }
 
     PlainMemory memory;
-    PoisonList poison;
+    static constexpr std::uint32_t kListed = 64;
+    PoisonList poison{kListed};
     EventLog events{8};
     Mailbox m_mailbox{{.capacity = {8 * kUnit},
                        .payload = 512,
                        .event_records = 8,
-                       .poison_records = 64,
+                       .poison_records = kListed,
                        .inject_limit = 40},
                       memory,
                       poison,
@@ -79,6 +82,9 @@ TEST_F(MailboxTest, HealthPartitionAndTimestampHaveLinuxLayouts) {
     EXPECT_EQ(health.payload[3], 3);
     EXPECT_EQ(get_le(health.payload, 4, 2), 0xFFFBU);
     EXPECT_EQ(get_le(health.payload, 10, 4), 77U);
+    m_mailbox.health().status = 2;
+    m_mailbox.set_viral(true);
+    EXPECT_EQ(run(0x4200).payload[0], 3) << "maintenance needed";
 
     const auto partition = run(0x4100);
     ASSERT_EQ(partition.payload.size(), 32U);
@@ -93,6 +99,40 @@ TEST_F(MailboxTest, HealthPartitionAndTimestampHaveLinuxLayouts) {
     EXPECT_EQ(code(0x0301, address(1'000'000)), ReturnCode::kSuccess);
     now += Time::from_us(3);
     EXPECT_EQ(get_le(run(0x0300).payload, 0, 8), 1'003'000U);
+}
+
+/// Nanoseconds since 1970, as Linux sets them, and whatever else fits into the field.
+TEST_F(MailboxTest, TheClockKeepsWhatTheHostSets) {
+    for (const std::uint64_t set : {1'700'000'000'000'000'000ULL, 0ULL, 1ULL, ~0ULL}) {
+        EXPECT_EQ(code(0x0301, address(set)), ReturnCode::kSuccess);
+        EXPECT_EQ(get_le(run(0x0300).payload, 0, 8), set);
+        now += Time::from_us(3);
+        EXPECT_EQ(get_le(run(0x0300).payload, 0, 8), set + 3'000);
+    }
+    m_mailbox.restart();
+    EXPECT_NE(get_le(run(0x0300).payload, 0, 8), 0U) << "a reset of registers alone";
+    m_mailbox.reset();
+    EXPECT_EQ(get_le(run(0x0300).payload, 0, 8), 0U);
+}
+
+/// Of records, of lost records, and of the poison list's overflow: one clock, the host's.
+TEST_F(MailboxTest, EventsTellTheTimeOfTheHost) {
+    constexpr std::uint64_t kEpoch = 1'700'000'000'000'000'000ULL;
+    EXPECT_EQ(code(0x0301, address(kEpoch)), ReturnCode::kSuccess);  // at 5 us
+    for (int i = 0; i < 11; ++i) {
+        events.add(Severity::kFatal, MediaEvent::kUncorrected, {0}, now + Time::from_us(i));
+    }
+    const auto answer = run(0x0100, {3});
+    EXPECT_EQ(get_le(answer.payload, 4, 8), kEpoch + 8'000);
+    EXPECT_EQ(get_le(answer.payload, 12, 8), kEpoch + 10'000);
+    EXPECT_EQ(get_le(answer.payload, 32 + 24, 8), kEpoch);
+    EXPECT_EQ(get_le(answer.payload, 32 + 128 + 24, 8), kEpoch + 1'000);
+    const auto empty = run(0x0100, {0});
+    EXPECT_EQ(get_le(empty.payload, 4, 8), 0U) << "nothing is lost";
+    for (std::uint64_t i = 0; i <= kListed; ++i) {
+        poison.add({64 * i}, PoisonSource::kExternal, now + Time::from_us(20));
+    }
+    EXPECT_EQ(get_le(run(0x4300, range(0, 1)).payload, 2, 8), kEpoch + 20'000);
 }
 
 /// Every opcode: known ones by the length of their input, others unsupported.
@@ -137,7 +177,7 @@ TEST_F(MailboxTest, PoisonIsInjectedListedAndCleared) {
     EXPECT_EQ(code(0x4301, address(128)), ReturnCode::kSuccess);
     EXPECT_EQ(code(0x4301, address(64)), ReturnCode::kSuccess);
     EXPECT_EQ(code(0x4301, address(64)), ReturnCode::kSuccess) << "again: nothing new";
-    poison.add({192}, PoisonSource::kInternal);
+    poison.add({192}, PoisonSource::kInternal, now);
     EXPECT_EQ(code(0x4301, address(65)), ReturnCode::kInvalidInput);
     EXPECT_EQ(code(0x4301, address(8 * kUnit)), ReturnCode::kInvalidPhysicalAddress);
     const auto list = run(0x4300, range(0, 8 * kUnit / 64));
@@ -160,18 +200,112 @@ TEST_F(MailboxTest, PoisonIsInjectedListedAndCleared) {
     EXPECT_EQ(poison.injected(), 1U);
 }
 
-TEST_F(MailboxTest, PoisonIsBoundedAndListedInPages) {
+TEST_F(MailboxTest, InjectedPoisonIsBounded) {
     for (std::uint64_t i = 0; i < 40; ++i) {
         EXPECT_EQ(code(0x4301, address(64 * i)), ReturnCode::kSuccess);
     }
-    EXPECT_EQ(code(0x4301, address(64 * 40)), ReturnCode::kInjectPoisonLimit);
-    // 30 records fit into 512 B.
-    const auto first = run(0x4300, range(0, 100));
-    EXPECT_EQ(first.payload[0], 1) << "more";
-    EXPECT_EQ(get_le(first.payload, 10, 2), 30U);
-    const auto rest = run(0x4300, range(30 * 64, 70));
-    EXPECT_EQ(rest.payload[0], 0);
-    EXPECT_EQ(get_le(rest.payload, 10, 2), 10U);
+    EXPECT_EQ(code(0x4301, address(64ULL * 40)), ReturnCode::kInjectPoisonLimit);
+}
+
+/// The addresses of a page of the poison list.
+std::vector<std::uint64_t> lines_of(const Mailbox::Answer& answer) {
+    std::vector<std::uint64_t> lines;
+    for (std::size_t i = 0; i < get_le(answer.payload, 10, 2); ++i) {
+        lines.push_back(get_le(answer.payload, 32 + 16 * i, 8) & ~std::uint64_t{7});
+    }
+    return lines;
+}
+
+/// As Linux reads it: the same input for as long as there is more. 30 records fit into 512 B.
+TEST_F(MailboxTest, TheSameInputReadsThePoisonListToItsEnd) {
+    std::vector<std::uint64_t> expected;
+    for (std::uint64_t i = 0; i < kListed; ++i) {
+        poison.add({128 * i}, PoisonSource::kExternal, now);
+        expected.push_back(128 * i);
+    }
+    const auto read = [&](const Bytes8& input) {
+        std::vector<std::uint64_t> lines;
+        for (int pages = 0; pages < 9; ++pages) {
+            const auto answer = run(0x4300, input);
+            for (const std::uint64_t line : lines_of(answer)) lines.push_back(line);
+            if ((answer.payload[0] & 1U) == 0) break;
+            EXPECT_EQ(get_le(answer.payload, 10, 2), 30U);
+        }
+        return lines;
+    };
+    const Bytes8 whole = range(0, 1000);
+    EXPECT_EQ(read(whole), expected);
+    EXPECT_EQ(read(whole), expected) << "after the last page comes the first";
+    // Other input starts anew, and so does the first input after it.
+    EXPECT_EQ(lines_of(run(0x4300, whole)).front(), 0U);
+    EXPECT_EQ(lines_of(run(0x4300, range(0, 999))).front(), 0U);
+    EXPECT_EQ(lines_of(run(0x4300, whole)).front(), 0U);
+    // Other commands do not; a line that goes meanwhile is not told, the others are, once.
+    EXPECT_EQ(code(0x4302, clear_of(128ULL * 30, 0)), ReturnCode::kSuccess);
+    EXPECT_EQ(lines_of(run(0x4300, whole)).front(), 128U * 31);
+    m_mailbox.restart();
+    EXPECT_EQ(lines_of(run(0x4300, whole)).front(), 0U) << "after a reset";
+}
+
+/// What the host poisons has no bound, the list has: it says so, and when.
+TEST_F(MailboxTest, TheListedPoisonIsBoundedAndSaysWhatItLacks) {
+    const auto list = [&] {
+        std::vector<std::uint64_t> lines;
+        std::uint64_t more = 1;
+        for (int pages = 0; more != 0 && pages < 9; ++pages) {
+            const auto answer = run(0x4300, range(0, 1000));
+            more = answer.payload[0] & 1U;
+            for (const std::uint64_t line : lines_of(answer)) lines.push_back(line);
+            EXPECT_EQ((answer.payload[0] & 2U) != 0, poison.size() > kListed);
+            EXPECT_EQ(get_le(answer.payload, 2, 8), poison.size() > kListed ? 100'064U : 0U);
+        }
+        return lines;
+    };
+    // Downwards, so that what comes late lies first.
+    for (std::uint64_t i = 0; i < kListed + 40; ++i) {
+        poison.add({64 * (200 - i)}, PoisonSource::kExternal,
+                   Time::from_us(100) + Time::from_ns(static_cast<std::int64_t>(i)));
+        if (i + 1 == kListed) {
+            EXPECT_EQ(list().size(), kListed);
+        }
+    }
+    const auto full = list();
+    EXPECT_EQ(full.size(), kListed);
+    EXPECT_EQ(full.front(), 64 * (200 - (kListed - 1))) << "a full list keeps what it has";
+    for (std::uint64_t i = 0; i < kListed + 40; ++i) EXPECT_TRUE(poison.contains({64 * (200 - i)}));
+    EXPECT_EQ(code(0x4301, address(64ULL * 500)), ReturnCode::kInjectPoisonLimit);
+    // A place that falls free goes to a line that was left out.
+    EXPECT_EQ(code(0x4302, clear_of(64ULL * 200, 0)), ReturnCode::kSuccess);
+    const auto refilled = list();
+    EXPECT_EQ(refilled.size(), kListed);
+    EXPECT_EQ(refilled.front(), 64 * (200 - (kListed + 39)));
+    for (std::uint64_t i = 1; i < 40; ++i) {
+        EXPECT_EQ(code(0x4302, clear_of(64 * (200 - i), 0)), ReturnCode::kSuccess);
+    }
+    EXPECT_EQ(list().size(), kListed) << "and all are listed again";
+    poison.clear();
+    EXPECT_EQ(list().size(), 0U);
+}
+
+/// Bytes 48 to 58 of a General Media Event Record.
+TEST_F(MailboxTest, MediaEventsAreEncodedAsTheStandardHasThem) {
+    struct Row {
+        MediaEvent event;
+        std::uint8_t descriptor;
+        std::uint8_t transaction;
+    };
+    for (const Row& row :
+         {Row{MediaEvent::kPoisonInjected, 1, 4}, Row{MediaEvent::kPoisonRead, 1, 1},
+          Row{MediaEvent::kPoisonMoved, 1, 0}, Row{MediaEvent::kCorrected, 0, 0},
+          Row{MediaEvent::kUncorrected, 1, 0}}) {
+        events.add(Severity::kWarning, row.event, {0x12340}, now);
+        const auto answer = run(0x0100, {1});
+        EXPECT_EQ(get_le(answer.payload, 32 + 48, 8), 0x12341U) << "volatile";
+        EXPECT_EQ(answer.payload[32 + 56], row.descriptor);
+        EXPECT_EQ(answer.payload[32 + 57], 0) << "media ECC error";
+        EXPECT_EQ(answer.payload[32 + 58], row.transaction);
+        events.clear_all(Severity::kWarning);
+    }
 }
 
 TEST_F(MailboxTest, EventsAreReadAndClearedInOrder) {
@@ -186,9 +320,9 @@ TEST_F(MailboxTest, EventsAreReadAndClearedInOrder) {
         const std::size_t at = 32 + 128 * i;
         EXPECT_EQ(answer.payload[at], 0xfb);
         EXPECT_EQ(answer.payload[at + 16], 128);
-        EXPECT_EQ(get_le(answer.payload, at + 20, 2), i + 1);   // handle
-        EXPECT_EQ(get_le(answer.payload, at + 24, 8), 5'000U);  // ns
-        EXPECT_EQ(get_le(answer.payload, at + 48, 8), 64 * i);  // address
+        EXPECT_EQ(get_le(answer.payload, at + 20, 2), i + 1);        // handle
+        EXPECT_EQ(get_le(answer.payload, at + 24, 8), 5'000U);       // ns of the simulation
+        EXPECT_EQ(get_le(answer.payload, at + 48, 8), 64 * i | 1U);  // address, volatile
     }
     EXPECT_EQ(code(0x0101, {0, 0, 1, 0, 0, 0, 2, 0}), ReturnCode::kInvalidHandle) << "not oldest";
     EXPECT_EQ(code(0x0101, {0, 0, 2, 0, 0, 0, 1, 0}), ReturnCode::kInvalidPayloadLength);
@@ -242,12 +376,12 @@ TEST_F(MailboxTest, AFloodOfNonsenseIsAnswered) {
 /// The list against a plain set.
 TEST(PoisonListTest, HoldsWhatASetHolds) {
     RandomStream random(4, "poison");
-    PoisonList list;
+    PoisonList list(1000);
     std::set<std::uint64_t> twin;
     for (int i = 0; i < 20'000; ++i) {
         const Dpa line{random.uniform(200) * 64};
         if (random.uniform(2) == 0) {
-            list.add(line, PoisonSource::kInjected);
+            list.add(line, PoisonSource::kInjected, {});
             twin.insert(line.value);
         } else {
             EXPECT_EQ(list.remove(line), twin.erase(line.value) == 1);
@@ -261,6 +395,45 @@ TEST(PoisonListTest, HoldsWhatASetHolds) {
         EXPECT_EQ(list.contains(from), twin.count(from.value) == 1);
         EXPECT_EQ(list.injected(), twin.size());
     }
+}
+
+/// Listed are as many as there are, up to the bound, and never one less.
+TEST(PoisonListTest, ListsAsManyAsFit) {
+    RandomStream random(6, "listed");
+    constexpr std::size_t kMost = 30;
+    PoisonList list(kMost);
+    std::optional<Time> since;
+    std::uint64_t overflows = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        const Time at = Time::from_ns(i);
+        const Dpa line{random.uniform(60) * 64};
+        const std::set<std::uint64_t> before = [&] {
+            std::set<std::uint64_t> lines;
+            for (const auto& record : list.within({0}, {6400})) {
+                if (record.listed) lines.insert(record.line.value);
+            }
+            return lines;
+        }();
+        // Drifts up, then down.
+        if (random.uniform(10) < (i / 500 % 2 == 0 ? 6U : 4U)) {
+            list.add(line, PoisonSource::kExternal, at);
+        } else {
+            list.remove(line);
+        }
+        if (list.size() <= kMost) since.reset();
+        if (list.size() > kMost && !since) {
+            since = at;
+            ++overflows;
+        }
+        EXPECT_EQ(list.overflow(), since);
+        std::size_t listed = 0;
+        for (const auto& record : list.within({0}, {6400})) {
+            listed += record.listed ? 1 : 0;
+            EXPECT_TRUE(record.listed || before.count(record.line.value) == 0) << "it was listed";
+        }
+        EXPECT_EQ(listed, std::min(list.size(), kMost));
+    }
+    EXPECT_GT(overflows, 10U);
 }
 
 }  // namespace

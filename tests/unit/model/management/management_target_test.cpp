@@ -21,6 +21,7 @@ constexpr std::uint64_t kUnit = 256ULL << 20;
 constexpr std::uint64_t kDevice = ManagementTarget::kDeviceBlock;
 constexpr std::uint64_t kConfig = ManagementTarget::kConfigBlock;
 constexpr std::uint64_t kMailbox = kDevice + DeviceRegisters::kMailbox;
+constexpr std::uint64_t kControl = kConfig + ConfigSpace::kControl;
 
 class Host final : public sc_core::sc_module {
 public:
@@ -96,7 +97,7 @@ protected:
         return bytes;
     }
 
-    PoisonList poison;
+    PoisonList poison{256};
     PlainMemory memory;
     EventLog events{16};
     cxl::MemCore core;
@@ -126,7 +127,7 @@ TEST_F(ManagementTargetTest, CapabilitiesLeadToTheRegisters) {
     const std::uint64_t count = read(0x1000) >> 24U;
     std::vector<std::uint64_t> ids;
     for (std::uint64_t i = 1; i <= count; ++i) ids.push_back(read(0x1000 + 4 * i) & 0xFFFFU);
-    EXPECT_EQ(ids, (std::vector<std::uint64_t>{2, 5}));
+    EXPECT_EQ(ids, (std::vector<std::uint64_t>{2, 5, 12}));
     const std::uint64_t hdm = 0x1000 + (read(0x1008) >> 20U);
     EXPECT_EQ(hdm, ComponentRegisters::kHdm);
     write(hdm + 0x18, kUnit);
@@ -161,6 +162,7 @@ TEST_F(ManagementTargetTest, RealReadsHonourThePoisonList) {
     write(0x1218, kUnit);
     write(0x1220, cxl::HdmDecoders::kHostOnly | cxl::HdmDecoders::kCommit);
     write(0x1204, cxl::HdmDecoders::kEnable);
+    write(kControl, ConfigSpace::kMemEnable, 2);
     ASSERT_EQ(command(0x4301, address(640)), 0U);
     EXPECT_EQ(read(kDevice + DeviceRegisters::kStatus), 1U) << "an informational event";
     std::array<std::uint8_t, 64> line{};
@@ -182,6 +184,11 @@ TEST_F(ManagementTargetTest, RealReadsHonourThePoisonList) {
     extension.poison = true;
     core.execute(payload);
     EXPECT_EQ(poison.within({0}, {kUnit}).front().source, PoisonSource::kExternal);
+    EXPECT_EQ(read(0x1100), 1U << 10U) << "poison received from the peer";
+    write(0x1100, ~0U);
+    EXPECT_EQ(read(0x1100), 0U);
+    core.execute(payload);
+    EXPECT_EQ(read(0x1100), 1U << 10U) << "also into a line that is poisoned already";
     payload.clear_extension(&extension);
 }
 
@@ -209,6 +216,175 @@ TEST_F(ManagementTargetTest, OddAccessesAreRefused) {
     EXPECT_TRUE(access(false, kConfig + 1, 1, value));
 }
 
+/// The payload takes small accesses, as a copy of 67 bytes ends with them.
+TEST_F(ManagementTargetTest, AnAnswerIsCopiedInPiecesOfAnySize) {
+    run(Time::from_ms(2));
+    ASSERT_EQ(command(0x4000), 0U);
+    std::array<std::uint64_t, 4> seen{};
+    std::size_t which = 0;
+    for (const unsigned size : {1U, 2U, 4U, 8U}) {
+        for (std::uint64_t i = 0; i < 64; i += size) {
+            std::uint64_t value = 0;
+            EXPECT_TRUE(access(false, kMailbox + 0x20 + i, size, value)) << i;
+            for (unsigned b = 0; b < size; ++b)
+                seen.at(which) = seen.at(which) * 31 + (value >> 8 * b & 0xFF);
+        }
+        EXPECT_EQ(seen.at(which), seen[0]) << size;
+        ++which;
+    }
+    EXPECT_NE(seen[0], 0U);
+    // Input byte by byte: poison at 0x123440.
+    const auto input = address(0x12'3440);
+    for (std::size_t i = 0; i < 4; ++i) write(kMailbox + 0x20 + i, input[i], 1);
+    write(kMailbox + 0x24, 0, 2);
+    write(kMailbox + 0x26, 0, 2);
+    write(kMailbox + 0x08, 0x4301U | 8U << 16U, 8);
+    write(kMailbox + 0x04, 1);
+    write(kMailbox + 0x20, 0xEE, 1);  // the card's while the doorbell is set
+    run(Time::from_us(11));
+    EXPECT_TRUE(poison.contains({0x12'3440}));
+    EXPECT_EQ(read(kMailbox + 0x20), 0x12'3440U);
+    std::uint64_t value = 0;
+    EXPECT_FALSE(access(false, kMailbox + 0x21, 2, value)) << "not aligned";
+    EXPECT_FALSE(access(false, kMailbox + 0x1F, 1, value)) << "not the payload";
+    EXPECT_FALSE(access(false, kMailbox + 0x20 + 2048, 1, value));
+    EXPECT_TRUE(access(false, kMailbox + 0x20 + 2047, 1, value));
+}
+
+/// PCIe DVSEC for CXL devices: capability, control, status.
+TEST_F(ManagementTargetTest, TheDvsecTellsWhatIsModelled) {
+    const std::uint64_t capability = read(kConfig + 0x10A, 2);
+    EXPECT_EQ(capability & 1U, 0U) << "CXL.cache";
+    EXPECT_EQ(capability >> 1U & 3U, 3U) << "CXL.io, CXL.mem";
+    EXPECT_EQ(capability >> 4U & 3U, 1U) << "one range";
+    EXPECT_EQ(capability >> 6U & 1U, 0U) << "cache writeback and invalidate";
+    EXPECT_EQ(capability >> 7U & 1U, 1U) << "CXL reset";
+    EXPECT_EQ(capability >> 11U & 1U, 1U) << "its memory clear";
+    EXPECT_EQ(capability >> 14U & 1U, 1U) << "viral";
+    EXPECT_EQ(read(kControl, 2), 0b10U);
+    write(kControl, 0xFF, 1);
+    EXPECT_EQ(read(kControl, 2), 0b110U);
+    write(kControl + 1, 0xFF, 1);
+    EXPECT_EQ(read(kControl, 2), 0x4006U);
+    write(kControl, 0);
+    EXPECT_EQ(read(kControl, 2), 0b10U);
+}
+
+TEST_F(ManagementTargetTest, WithoutMemEnableNothingIsDecoded) {
+    run(Time::from_ms(2));
+    write(0x1218, kUnit);
+    write(0x1220, cxl::HdmDecoders::kHostOnly | cxl::HdmDecoders::kCommit);
+    write(0x1204, cxl::HdmDecoders::kEnable);
+    EXPECT_FALSE(core.decoders().to_dpa({640}));
+    EXPECT_FALSE(core.decoders().to_hpa({640}));
+    write(kControl, ConfigSpace::kMemEnable, 2);
+    EXPECT_TRUE(core.decoders().to_dpa({640}));
+    EXPECT_TRUE(core.decoders().to_hpa({640}));
+    write(0x1204, 0);
+    EXPECT_FALSE(core.decoders().to_dpa({640})) << "decoders must be enabled too";
+    write(0x1204, cxl::HdmDecoders::kEnable);
+    write(kControl, 0);
+    EXPECT_FALSE(core.decoders().to_dpa({640}));
+    write(kControl, ConfigSpace::kMemEnable, 2);
+    target->reset(Reset::kHot);
+    write(0x1218, kUnit);
+    write(0x1220, cxl::HdmDecoders::kHostOnly | cxl::HdmDecoders::kCommit);
+    write(0x1204, cxl::HdmDecoders::kEnable);
+    EXPECT_FALSE(core.decoders().to_dpa({640})) << "a reset takes it back";
+}
+
+TEST_F(ManagementTargetTest, TheHostAsksForACxlReset) {
+    run(Time::from_ms(2));
+    const std::uint64_t control2 = kConfig + 0x110;
+    const std::uint64_t status2 = kConfig + 0x112;
+    EXPECT_EQ(read(status2, 2), 0U);
+    write(control2, ConfigSpace::kResetMemClear, 2);
+    EXPECT_TRUE(listener.resets.empty());
+    write(control2, ConfigSpace::kInitiateReset | ConfigSpace::kResetMemClear, 2);
+    EXPECT_EQ(listener.resets, std::vector<Reset>{Reset::kCxlMemClear});
+    EXPECT_EQ(read(status2, 2), ConfigSpace::kResetComplete);
+    target->reset(Reset::kHot);
+    EXPECT_EQ(read(status2, 2), 0U);
+    write(control2, ConfigSpace::kInitiateReset, 2);
+    EXPECT_EQ(listener.resets.back(), Reset::kCxl);
+    EXPECT_EQ(read(control2, 2), 0U) << "initiate reads as zero";
+}
+
+/// Fatal in the memory-device status until a reset; in the DVSEC until the host clears it.
+TEST_F(ManagementTargetTest, ViralShows) {
+    run(Time::from_ms(2));
+    const std::uint64_t memdev = kDevice + DeviceRegisters::kMemdev;
+    const std::uint64_t status = kConfig + 0x10E;
+    const auto health = [&] {
+        EXPECT_EQ(command(0x4200), 0U);
+        return read(kMailbox + 0x20) & 0xFFU;
+    };
+    EXPECT_EQ(read(memdev), 0b1'0100U);
+    EXPECT_EQ(health(), 0U);
+    target->raise_viral();
+    EXPECT_EQ(read(memdev), 3U << 5U | 0b1'0101U) << "fatal, hot reset needed";
+    EXPECT_EQ(health(), 1U) << "maintenance needed";
+    EXPECT_EQ(read(status, 2), ConfigSpace::kViral);
+    write(kControl, 0);
+    EXPECT_EQ(read(status, 2), ConfigSpace::kViral) << "zeroes clear nothing";
+    target->reset(Reset::kHot);
+    EXPECT_EQ(read(memdev), 0b1'0100U);
+    EXPECT_EQ(health(), 0U);
+    EXPECT_EQ(read(status, 2), ConfigSpace::kViral) << "sticky";
+    write(status + 1, ConfigSpace::kViral >> 8U, 1);
+    EXPECT_EQ(read(status, 2), 0U);
+    target->raise_viral();
+    target->reset(Reset::kCold);
+    EXPECT_EQ(read(status, 2), 0U) << "power went";
+}
+
+/// HDM-DB by registers alone: enable BI and commit the BI-ID, then commit the decoder.
+TEST_F(ManagementTargetTest, TheBiDecoderOpensDeviceCoherentWindows) {
+    const std::uint64_t bi = 0x1000 + (read(0x100C) >> 20U);
+    EXPECT_EQ(read(0x100C) & 0xFFFFU, 0x000CU);
+    EXPECT_EQ(read(bi), ComponentRegisters::kBiExplicitCommit);
+    const auto commits = [&] {
+        write(0x1218, kUnit);
+        write(0x1220, cxl::HdmDecoders::kBackInvalidate | cxl::HdmDecoders::kCommit);
+        const bool committed = (read(0x1220) & cxl::HdmDecoders::kCommitted) != 0;
+        write(0x1220, 0);
+        return committed;
+    };
+    EXPECT_FALSE(commits());
+    write(bi + 4, ComponentRegisters::kBiEnable);
+    EXPECT_FALSE(commits()) << "no BI-ID";
+    EXPECT_EQ(read(bi + 8), 0U);
+    write(bi + 4, ComponentRegisters::kBiCommit);
+    EXPECT_EQ(read(bi + 8), ComponentRegisters::kBiCommitted);
+    EXPECT_FALSE(commits()) << "not enabled";
+    write(bi + 4, ~0U);
+    EXPECT_EQ(read(bi + 4), ComponentRegisters::kBiEnable | ComponentRegisters::kBiCommit);
+    EXPECT_TRUE(commits());
+    write(bi, ~0U);
+    write(bi + 8, 0);
+    EXPECT_EQ(read(bi), ComponentRegisters::kBiExplicitCommit);
+    EXPECT_EQ(read(bi + 8), ComponentRegisters::kBiCommitted);
+    target->reset(Reset::kHot);
+    EXPECT_EQ(read(bi + 4), 0U);
+    EXPECT_EQ(read(bi + 8), 0U);
+    EXPECT_FALSE(commits());
+}
+
+TEST(ComponentRegistersTest, ThereIsNoBiDecoderWhereHdmDbIsNotPossible) {
+    cxl::HdmDecoders decoders({.decoders = 2, .capacity = {kUnit}, .back_invalidate = false});
+    ComponentRegisters registers(decoders);
+    std::uint64_t value = 0;
+    EXPECT_TRUE(registers.read(0x1000, 4, value));
+    EXPECT_EQ(value >> 24U, 2U);
+    EXPECT_TRUE(registers.read(0x100C, 4, value));
+    EXPECT_EQ(value, 0U);
+    EXPECT_TRUE(registers.write(ComponentRegisters::kBi + 4, 4, 6));
+    EXPECT_TRUE(registers.read(ComponentRegisters::kBi, 8, value));
+    EXPECT_EQ(value, 0U);
+    EXPECT_TRUE(registers.read(ComponentRegisters::kBi + 8, 4, value));
+    EXPECT_EQ(value, 0U);
+}
+
 /// Every reset, value by value, and what the registers show of it.
 TEST_F(ManagementTargetTest, ResetsLeaveWhatTheTableSays) {
     const std::vector<std::pair<Reset, ResetEffect>> expected{
@@ -225,7 +401,7 @@ TEST_F(ManagementTargetTest, ResetsLeaveWhatTheTableSays) {
         write(0x1218, kUnit);
         write(0x1220, cxl::HdmDecoders::kHostOnly | cxl::HdmDecoders::kCommit);
         ASSERT_NE(read(0x1220) & cxl::HdmDecoders::kCommitted, 0U);
-        poison.add({0}, PoisonSource::kInternal);
+        poison.add({0}, PoisonSource::kInternal, now());
         write(kMailbox + 0x08, 0x4000, 8);
         write(kMailbox + 0x04, 1);  // a command under way
         target->reset(kind);

@@ -32,7 +32,7 @@ public:
     void set_poison(Dpa line, bool poisoned) override {
         if (m_poison == nullptr) return;
         if (poisoned) {
-            m_poison->add(line, PoisonSource::kExternal);
+            m_poison->add(line, PoisonSource::kExternal, {});
         } else {
             m_poison->remove(line);
         }
