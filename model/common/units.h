@@ -11,8 +11,9 @@
 
 namespace kvplane {
 
-__extension__ typedef __int128 Int128;
-__extension__ typedef unsigned __int128 Uint128;
+// An extension, which -Wpedantic lets pass in this form alone.
+__extension__ typedef __int128 Int128;            // NOLINT(modernize-use-using)
+__extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using)
 
 /// A point in simulated time, or a span of it, in picoseconds. Range: +-106 days.
 struct Time {
