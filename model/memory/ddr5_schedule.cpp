@@ -102,7 +102,7 @@ void Ddr5Subchannel::consider_refresh() {
     if (next.step == DramRefresh::Step::kRefresh && m_pick.act == Act::kCommand &&
         m_candidates[m_pick.bank].kind == DramCommandKind::kActivate &&
         m_banks.rank_of(m_pick.bank) == next.rank &&
-        m_pick.at + m_refresh.activate_gap() > next.at) {
+        m_pick.at > next.at - m_refresh.activate_gap()) {
         m_pick = scan(next.rank);
     }
     if (next.at <= m_pick.at) m_pick = {.at = next.at, .act = Act::kRefresh, .refresh = next};
@@ -113,6 +113,7 @@ void Ddr5Subchannel::consider_refresh() {
 Cycle Ddr5Subchannel::next_column() {
     if (m_pick_stale) find_pick();
     if (m_pick.act == Act::kScrub) return m_pick.at;
+    if (m_pick.at == DramRefresh::kNever) return m_column_soonest;
     return std::min(m_column_soonest, m_pick.at + m_config.timing.rcd);
 }
 
