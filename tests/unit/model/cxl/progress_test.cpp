@@ -27,11 +27,13 @@ public:
     void arrived(Direction direction, const Tlp& tlp, Time at) override {
         ++tlps[static_cast<std::size_t>(direction)];
         payload += tlp.payload.count;
-        const bool kept = shut_reads && tlp.kind == TlpKind::kRead;
-        if (link != nullptr && !kept) link->consumed(direction, tlp, at);
+        if (link == nullptr || (shut_reads && tlp.kind == TlpKind::kRead)) return;
+        const Time free = at + Time{static_cast<std::int64_t>(m_random.uniform(tlp_stall + 1))};
+        m_held_tlps.push_back({free, direction, tlp});
     }
-    LineLink* link = nullptr;  ///< gives the credits of TLPs back
-    bool shut_reads = false;   ///< but not those of reads
+    LineLink* link = nullptr;     ///< gives the credits of TLPs back
+    bool shut_reads = false;      ///< but not those of reads
+    std::uint64_t tlp_stall = 0;  ///< each TLP is drained up to so late, ps
 
     /// Runs until nothing happens any more, or `end`.
     void run(LineLink& over, Time end) {
@@ -39,9 +41,19 @@ public:
             const auto first =
                 std::min_element(m_held.begin(), m_held.end(),
                                  [](const Held& a, const Held& b) { return a.at < b.at; });
+            const auto tlp =
+                std::min_element(m_held_tlps.begin(), m_held_tlps.end(),
+                                 [](const auto& a, const auto& b) { return a.at < b.at; });
             const Time own = first == m_held.end() ? Time::never() : first->at;
-            const Time next = std::min(own, over.next_event());
-            if (next > end) return;
+            const Time drained = tlp == m_held_tlps.end() ? Time::never() : tlp->at;
+            const Time next = std::min({own, drained, over.next_event()});
+            if (next > end || next == Time::never()) return;
+            if (drained == next) {
+                const HeldTlp held = *tlp;
+                m_held_tlps.erase(tlp);
+                over.consumed(held.direction, held.tlp, next);
+                continue;
+            }
             over.advance(next);
             if (own != next) continue;
             const Held held = *first;
@@ -61,8 +73,14 @@ private:
         Direction direction;
         Channel channel;
     };
+    struct HeldTlp {
+        Time at;
+        Direction direction;
+        Tlp tlp;
+    };
     RandomStream m_random;
     std::vector<Held> m_held;
+    std::vector<HeldTlp> m_held_tlps;
 };
 
 LinkConfig small(FlitLayout layout = FlitLayout::k256BStandardHbr) {
@@ -96,6 +114,7 @@ TEST(ProgressTest, AShutChannelStopsNoOther) {
         for (std::uint64_t seed = 1; seed <= 10; ++seed) {
             StallingEnd end(seed);
             end.shut[static_cast<std::size_t>(shut)] = true;
+            end.tlp_stall = seed * 100'000;
             LineLink link(small(), end);
             end.link = &link;
             for (const Channel channel : all) push_all(link, channel);
@@ -163,6 +182,7 @@ TEST(ProgressTest, MemAndIoDoNotStarveEachOther) {
 /// Reads whose buffers are never freed stop neither posted writes nor completions.
 TEST(ProgressTest, PostedWritesAndCompletionsPassReads) {
     StallingEnd end(9);
+    end.tlp_stall = 50'000;
     LinkConfig config;
     LineLink link(config, end);
     end.link = &link;
