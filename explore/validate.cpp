@@ -17,7 +17,7 @@ struct Part {
     std::vector<ValidationRow> (*rows)();
 };
 
-constexpr Part kParts[] = {{"link", &validate_link}, {"dram", &validate_dram}};
+constexpr Part kParts[] = {{"link", &validate_link}, {"memory", &validate_dram}};
 
 nlohmann::ordered_json to_json(const ValidationRow& row) {
     nlohmann::ordered_json object;
