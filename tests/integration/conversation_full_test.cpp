@@ -26,8 +26,9 @@ double children_cpu_s() {
 class ConversationTest : public testing::TestWithParam<const char*> {
 protected:
     ConversationTest() {
-        m_folder = std::filesystem::path(testing::TempDir()) /
-                   (std::string("kvplane_conversation_") + GetParam());
+        // Of its own for each test: they run side by side.
+        const char* test = testing::UnitTest::GetInstance()->current_test_info()->name();
+        m_folder = std::filesystem::path(testing::TempDir()) / "kvplane_conversation" / test;
         std::filesystem::create_directories(m_folder);
     }
     ~ConversationTest() override { std::filesystem::remove_all(m_folder); }
