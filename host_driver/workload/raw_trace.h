@@ -17,7 +17,7 @@ namespace kvplane::workload {
 inline constexpr std::uint32_t kMostTokens = 1U << 24;
 /// The latest time stamp, counted from the start of the trace. Time ends after 106 days, and the
 /// last group of equal stamps is spread over as much as a step that long.
-inline constexpr Time kLatestStamp = Time::from_s(45 * 86'400);
+inline constexpr Time kLatestStamp = Time::from_s(std::int64_t{45} * 86'400);
 
 /// One request of a trace. Its ids are `ids[first_id]` to `ids[first_id + id_count - 1]`, root
 /// first, one for each `tokens_per_id` tokens of the prompt and one for a rest.
