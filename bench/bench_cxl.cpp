@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "bench/closed_loop.h"
 #include "model/card/type3_card.h"
 #include "model/common/sim_time.h"
 #include "model/index/tlm_index.h"
@@ -53,55 +54,9 @@ private:
     tlm_utils::tlm_quantumkeeper m_keeper;
 };
 
-/// Reads `count` lines with four phases, 32 at a time.
-class ApproximateReader final : public sc_core::sc_module {
-public:
-    ApproximateReader(sc_core::sc_module_name name, std::uint64_t count)
-        : sc_module(name), m_count(count) {
-        socket.register_nb_transport_bw(this, &ApproximateReader::backward);
-        SC_HAS_PROCESS(ApproximateReader);
-        SC_METHOD(send);
-    }
-    tlm_utils::simple_initiator_socket<ApproximateReader> socket{"socket"};
-
-private:
-    static constexpr std::uint32_t kOutstanding = 32;
-
-    void send() {
-        while (!m_requesting && m_in_flight < kOutstanding && m_sent < m_count) {
-            tlm::tlm_generic_payload& payload =
-                m_pool.take(tlm::TLM_READ_COMMAND, line_at(m_sent++));
-            ++m_in_flight;
-            tlm::tlm_phase phase = tlm::BEGIN_REQ;
-            sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-            m_requesting = socket->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED;
-        }
-    }
-    tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                sc_core::sc_time&) {
-        if (phase == tlm::END_REQ) {
-            m_requesting = false;
-            return tlm::TLM_ACCEPTED;
-        }
-        sc_assert(phase == tlm::BEGIN_RESP && payload.is_response_ok());
-        payload.release();
-        --m_in_flight;
-        if (++m_done == m_count) sc_core::sc_stop();
-        send();
-        phase = tlm::END_RESP;
-        return tlm::TLM_COMPLETED;
-    }
-
-    std::uint64_t m_count;
-    std::uint64_t m_sent = 0;
-    std::uint64_t m_done = 0;
-    std::uint32_t m_in_flight = 0;
-    bool m_requesting = false;
-    test::LinePool m_pool{true};
-};
-
-template <class Reader>
-void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time quantum) {
+template <class MakeReader>
+void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time quantum,
+                const MakeReader& make) {
     const auto count = static_cast<std::uint64_t>(state.range(0));
     std::uint64_t reads = 0;
     for (auto _ : state) {
@@ -119,8 +74,8 @@ void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time
         decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kHostOnly | HdmDecoders::kCommit);
         decoders.write(HdmDecoders::kGlobal, HdmDecoders::kEnable);
         decoders.enable_mem(true);
-        Reader reader("reader", count);
-        reader.socket.bind(card.mem.socket);
+        const auto reader = make(count);
+        reader->socket.bind(card.mem.socket);
         state.ResumeTiming();
         sc_core::sc_start();
         reads += card.mem.answers();
@@ -129,19 +84,29 @@ void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time
         benchmark::Counter(static_cast<double>(reads), benchmark::Counter::kIsRate);
 }
 
+auto loose(std::uint64_t count) { return std::make_unique<LooseReader>("reader", count); }
+
+/// Four phases, 32 at a time.
+auto approximate(std::uint64_t count) {
+    const auto next = [](std::uint64_t n) {
+        return bench::LineAccess{tlm::TLM_READ_COMMAND, line_at(n)};
+    };
+    return std::make_unique<bench::ClosedLoop<decltype(next)>>("reader", count, 32U, true, next);
+}
+
 void BM_ReadLoose(benchmark::State& state) {
-    read_lines<LooseReader>(state, LinkFidelity::kBurst, sc_core::sc_time(1, sc_core::SC_US));
+    read_lines(state, LinkFidelity::kBurst, sc_core::sc_time(1, sc_core::SC_US), loose);
 }
 BENCHMARK(BM_ReadLoose)->Arg(2'000'000)->Unit(benchmark::kMillisecond);
 
 void BM_ReadApproximate(benchmark::State& state) {
-    read_lines<ApproximateReader>(state, LinkFidelity::kBurst, sc_core::SC_ZERO_TIME);
+    read_lines(state, LinkFidelity::kBurst, sc_core::SC_ZERO_TIME, approximate);
 }
 BENCHMARK(BM_ReadApproximate)->Arg(500'000)->Unit(benchmark::kMillisecond);
 
 /// With the flits formed.
 void BM_ReadApproximateLine(benchmark::State& state) {
-    read_lines<ApproximateReader>(state, LinkFidelity::kLine, sc_core::SC_ZERO_TIME);
+    read_lines(state, LinkFidelity::kLine, sc_core::SC_ZERO_TIME, approximate);
 }
 BENCHMARK(BM_ReadApproximateLine)->Arg(500'000)->Unit(benchmark::kMillisecond);
 

@@ -6,18 +6,18 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <unistd.h>
 
+#include "bench/closed_loop.h"
 #include "model/common/random.h"
 #include "model/memory/ddr5_load.h"
 #include "model/memory/ddr5_memory.h"
-#include "tests/support/tlm_pool.h"
 
 namespace kvplane::memory {
 namespace {
 
 constexpr std::uint64_t kRequests = 500'000;
+constexpr std::uint32_t kOutstanding = 64;
 constexpr std::uint64_t kLines = (1ULL << 32) / 64;
 
 /// Instructions that this process executes in user mode; nothing where they cannot be counted.
@@ -47,58 +47,16 @@ private:
     int m_file = -1;
 };
 
-/// Sends `count` lines with four phases, 64 at a time.
-class Sender final : public sc_core::sc_module {
-public:
-    Sender(sc_core::sc_module_name name, std::uint64_t count, bool sequential, bool mixed)
-        : sc_module(name), m_count(count), m_sequential(sequential), m_mixed(mixed) {
-        socket.register_nb_transport_bw(this, &Sender::backward);
-        SC_HAS_PROCESS(Sender);
-        SC_METHOD(send);
-    }
-    tlm_utils::simple_initiator_socket<Sender> socket{"socket"};
+/// The lines of a pattern: every third is written where it is mixed.
+struct Pattern {
+    bool sequential = true;
+    bool mixed = false;
+    RandomStream random{1, "bench dram"};
 
-private:
-    static constexpr std::uint32_t kOutstanding = 64;
-
-    void send() {
-        while (!m_requesting && m_in_flight < kOutstanding && m_sent < m_count) {
-            const bool write = m_mixed && m_sent % 3 == 2;
-            const std::uint64_t line = m_sequential ? m_sent % kLines : m_random.uniform(kLines);
-            ++m_sent;
-            tlm::tlm_generic_payload& payload =
-                m_pool.take(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, line * 64);
-            ++m_in_flight;
-            tlm::tlm_phase phase = tlm::BEGIN_REQ;
-            sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-            m_requesting = socket->nb_transport_fw(payload, phase, delay) == tlm::TLM_ACCEPTED;
-        }
+    bench::LineAccess operator()(std::uint64_t n) {
+        const std::uint64_t line = sequential ? n % kLines : random.uniform(kLines);
+        return {mixed && n % 3 == 2 ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, line * 64};
     }
-    tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                sc_core::sc_time&) {
-        if (phase == tlm::END_REQ) {
-            m_requesting = false;
-            send();
-            return tlm::TLM_ACCEPTED;
-        }
-        sc_assert(phase == tlm::BEGIN_RESP && payload.is_response_ok());
-        payload.release();
-        --m_in_flight;
-        if (++m_done == m_count) sc_core::sc_stop();
-        send();
-        phase = tlm::END_RESP;
-        return tlm::TLM_COMPLETED;
-    }
-
-    std::uint64_t m_count;
-    bool m_sequential;
-    bool m_mixed;
-    std::uint64_t m_sent = 0;
-    std::uint64_t m_done = 0;
-    std::uint32_t m_in_flight = 0;
-    bool m_requesting = false;
-    RandomStream m_random{1, "bench dram"};
-    test::LinePool m_pool{false};
 };
 
 Ddr5Config one_subchannel() {
@@ -128,7 +86,8 @@ void port(benchmark::State& state, bool sequential, bool mixed) {
         sc_core::sc_curr_simcontext = new sc_core::sc_simcontext();
         sc_core::sc_default_global_context = sc_core::sc_curr_simcontext;
         Ddr5Memory memory("memory", one_subchannel());
-        Sender sender("sender", kRequests, sequential, mixed);
+        bench::ClosedLoop sender("sender", kRequests, kOutstanding, false,
+                                 Pattern{.sequential = sequential, .mixed = mixed});
         sender.socket.bind(memory.socket);
         const std::uint64_t before = instructions.count();
         state.ResumeTiming();

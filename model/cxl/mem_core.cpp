@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
+
+#include "model/common/tlm_protocol.h"
 
 namespace kvplane::cxl {
 namespace {
@@ -12,11 +13,6 @@ namespace {
 constexpr std::uint64_t kLineBytes = kLine.count;
 
 Dpa line_of(Dpa address) { return {address.value / kLineBytes * kLineBytes}; }
-
-bool enabled(const tlm::tlm_generic_payload& payload, std::size_t i) {
-    const unsigned char* enables = payload.get_byte_enable_ptr();
-    return enables == nullptr || enables[i % payload.get_byte_enable_length()] == TLM_BYTE_ENABLED;
-}
 
 /// The TLM command that goes with an opcode.
 tlm::tlm_command command_of(Opcode opcode) {
@@ -32,14 +28,6 @@ tlm::tlm_command command_of(Opcode opcode) {
     }
 }
 
-bool is_whole_line(const tlm::tlm_generic_payload& payload) {
-    if (payload.get_data_length() != kLineBytes) return false;
-    for (std::size_t i = 0; payload.get_byte_enable_ptr() != nullptr && i < kLineBytes; ++i) {
-        if (!enabled(payload, i)) return false;
-    }
-    return true;
-}
-
 }  // namespace
 
 MemCore::MemCore(const HdmConfig& hdm, LineMemoryIf& memory) : m_decoders(hdm), m_memory(memory) {}
@@ -47,8 +35,6 @@ MemCore::MemCore(const HdmConfig& hdm, LineMemoryIf& memory) : m_decoders(hdm), 
 tlm::tlm_response_status MemCore::check(const tlm::tlm_generic_payload& payload,
                                         const MemExtension* extension, Opcode& opcode) const {
     const tlm::tlm_command command = payload.get_command();
-    const std::uint64_t address = payload.get_address();
-    const std::uint64_t length = payload.get_data_length();
     if (extension == nullptr) {
         if (command == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_COMMAND_ERROR_RESPONSE;
         opcode = Opcode::kMemRd;
@@ -63,14 +49,7 @@ tlm::tlm_response_status MemCore::check(const tlm::tlm_generic_payload& payload,
         }
     }
     if (command == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_OK_RESPONSE;
-    if (payload.get_byte_enable_ptr() != nullptr && payload.get_byte_enable_length() == 0) {
-        return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
-    }
-    if (length == 0 || length > kLineBytes || payload.get_streaming_width() < length ||
-        address / kLineBytes != (address + length - 1) / kLineBytes) {
-        return tlm::TLM_BURST_ERROR_RESPONSE;
-    }
-    return tlm::TLM_OK_RESPONSE;
+    return check_line_access(payload);
 }
 
 MemOutcome MemCore::execute(tlm::tlm_generic_payload& payload) {
@@ -165,9 +144,7 @@ void MemCore::read(tlm::tlm_generic_payload& payload, MemExtension* extension, D
     } else {
         std::array<std::uint8_t, kLineBytes> line{};
         m_memory.read(address, {line.data(), length});
-        for (std::size_t i = 0; i < length; ++i) {
-            if (enabled(payload, i)) payload.get_data_ptr()[i] = line[i];
-        }
+        copy_enabled(payload, line.data());
     }
     const bool contained = m_viral || !m_ready;
     if (contained) ++m_counters.contained;
@@ -192,9 +169,7 @@ void MemCore::write(tlm::tlm_generic_payload& payload, const MemExtension* exten
     } else {
         std::array<std::uint8_t, kLineBytes> line{};
         m_memory.read(address, {line.data(), length});
-        for (std::size_t i = 0; i < length; ++i) {
-            if (enabled(payload, i)) line[i] = payload.get_data_ptr()[i];
-        }
+        copy_enabled(payload, line.data());
         m_memory.write(address, {line.data(), length});
     }
     // A whole line of good data heals; part of one does not.
@@ -207,7 +182,9 @@ void MemCore::outside(tlm::tlm_generic_payload& payload, MemExtension* extension
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     if (extension == nullptr) return;
     if (payload.is_read()) {
-        std::memset(payload.get_data_ptr(), 0xFF, payload.get_data_length());
+        std::array<std::uint8_t, kLineBytes> ones;
+        ones.fill(0xFF);
+        copy_enabled(payload, ones.data());
         extension->drs = Opcode::kMemDataNxm;
         extension->poison = m_decoders.poison_on_error();
     } else if (opcode != Opcode::kMemSpecRd) {

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "model/common/errors.h"
+#include "model/common/tlm_protocol.h"
 
 namespace kvplane::cxl {
 namespace {
 
-constexpr const char* kProtocol = "/cxl/mem/protocol";
 constexpr std::uint64_t kMillion = 1'000'000;
 /// Marks a message of a snoop on the wire; below is its tag.
 constexpr std::uint32_t kSnoopMessage = 1U << 31;
@@ -124,8 +124,8 @@ tlm::tlm_sync_enum MemTarget::nb_transport_fw(int id, tlm::tlm_generic_payload& 
     }
     if (phase == tlm::END_RESP) {
         Initiator& from = initiator(index);
-        if (from.answering == kNone || from.ending || m_slots[from.answering].payload != &payload) {
-            SC_REPORT_ERROR(kProtocol, "END_RESP for a payload that has no response under way");
+        const bool ended = from.answering == kNone || from.ending;
+        if (refuse_end(payload, ended ? nullptr : m_slots[from.answering].payload)) {
             return tlm::TLM_COMPLETED;
         }
         if (delay == sc_core::SC_ZERO_TIME) {
@@ -136,25 +136,13 @@ tlm::tlm_sync_enum MemTarget::nb_transport_fw(int id, tlm::tlm_generic_payload& 
         }
         return tlm::TLM_COMPLETED;
     }
-    // Phases of other protocols are ignored, as the base protocol asks.
-    if (phase == tlm::END_REQ || phase == tlm::BEGIN_RESP) {
-        SC_REPORT_ERROR(kProtocol, "a phase of targets came from an initiator");
-    }
-    return tlm::TLM_ACCEPTED;
+    return refuse_phase(phase);
 }
 
 tlm::tlm_sync_enum MemTarget::begin_request(std::uint32_t id, tlm::tlm_generic_payload& payload,
                                             tlm::tlm_phase& phase, Time delay) {
     Initiator& from = initiator(id);
-    if (from.waiting != nullptr) {
-        SC_REPORT_ERROR(kProtocol, "BEGIN_REQ before the last request has ended");
-        return tlm::TLM_ACCEPTED;
-    }
-    if (!payload.has_mm()) {
-        SC_REPORT_ERROR(kProtocol, "nb_transport needs a payload with a memory manager");
-        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        return tlm::TLM_COMPLETED;
-    }
+    if (const auto refused = refuse_begin(payload, from.waiting != nullptr)) return *refused;
     payload.acquire();
     from.waiting = &payload;
     if (delay != Time{}) {

@@ -2,13 +2,14 @@
 #include "model/memory/ddr5_memory.h"
 
 #include <algorithm>
+#include <array>
 
 #include "model/common/errors.h"
+#include "model/common/tlm_protocol.h"
 
 namespace kvplane::memory {
 namespace {
 
-constexpr const char* kProtocol = "/memory/ddr5/protocol";
 constexpr std::uint32_t kLooseTag = UINT32_MAX;
 
 }  // namespace
@@ -58,51 +59,39 @@ void Ddr5Memory::set_thermal(const DramThermal& thermal) {
 // --- what a request is --------------------------------------------------------------------------
 
 tlm::tlm_response_status Ddr5Memory::refuse(const tlm::tlm_generic_payload& payload) const {
-    const std::uint64_t address = payload.get_address();
-    const std::uint64_t length = payload.get_data_length();
     if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_COMMAND_ERROR_RESPONSE;
-    if (length == 0 || address % kLine.count + length > kLine.count ||
-        payload.get_streaming_width() < length) {
-        return tlm::TLM_BURST_ERROR_RESPONSE;
-    }
-    if (address >= m_config.capacity().count) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
-    return tlm::TLM_OK_RESPONSE;
+    const tlm::tlm_response_status status = check_line_access(payload);
+    if (status != tlm::TLM_OK_RESPONSE) return status;
+    return payload.get_address() < m_config.capacity().count ? tlm::TLM_OK_RESPONSE
+                                                             : tlm::TLM_ADDRESS_ERROR_RESPONSE;
 }
 
 LineOp Ddr5Memory::op_of(const tlm::tlm_generic_payload& payload) {
     if (payload.is_read()) return LineOp::kRead;
-    const bool whole =
-        payload.get_data_length() == kLine.count && payload.get_byte_enable_ptr() == nullptr;
-    return whole ? LineOp::kWrite : LineOp::kPartialWrite;
+    return is_whole_line(payload) ? LineOp::kWrite : LineOp::kPartialWrite;
 }
 
 void Ddr5Memory::move_bytes(tlm::tlm_generic_payload& payload) {
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     if (m_bytes == nullptr) return;
-    const std::size_t length = payload.get_data_length();
-    const std::span<unsigned char> data(payload.get_data_ptr(), length);
-    const unsigned char* enables = payload.get_byte_enable_ptr();
-    if (enables == nullptr) {
+    const std::uint64_t address = payload.get_address();
+    const std::span<unsigned char> data(payload.get_data_ptr(), payload.get_data_length());
+    if (payload.get_byte_enable_ptr() == nullptr) {
         if (payload.is_read()) {
-            m_bytes->read(payload.get_address(), data);
+            m_bytes->read(address, data);
         } else {
-            m_bytes->write(payload.get_address(), data);
+            m_bytes->write(address, data);
         }
         return;
     }
-    const std::size_t period = payload.get_byte_enable_length();
-    for (std::size_t i = 0; i < length; ++i) {
-        if (enables[i % period] == TLM_BYTE_DISABLED) continue;
-        if (payload.is_read()) {
-            m_bytes->read(payload.get_address() + i, data.subspan(i, 1));
-        } else {
-            m_bytes->write(payload.get_address() + i, data.subspan(i, 1));
-        }
-    }
+    std::array<std::uint8_t, kLine.count> line{};
+    const std::span<std::uint8_t> part(line.data(), data.size());
+    m_bytes->read(address, part);
+    copy_enabled(payload, line.data());
+    if (payload.is_write()) m_bytes->write(address, part);
 }
 
-// --- loosely timed
-// --------------------------------------------------------------------------------
+// --- loosely timed ------------------------------------------------------------------------------
 
 void Ddr5Memory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     const tlm::tlm_response_status status = refuse(payload);
@@ -154,41 +143,27 @@ bool Ddr5Memory::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_
     return false;
 }
 
-// --- approximately timed
-// --------------------------------------------------------------------------
+// --- approximately timed ------------------------------------------------------------------------
 
 tlm::tlm_sync_enum Ddr5Memory::nb_transport_fw(tlm::tlm_generic_payload& payload,
                                                tlm::tlm_phase& phase, sc_core::sc_time& delay) {
     if (phase == tlm::BEGIN_REQ) return begin_request(payload, phase, from_sc_time(delay));
     if (phase == tlm::END_RESP) {
-        if (m_answering != &payload) {
-            SC_REPORT_ERROR(kProtocol, "END_RESP for a payload that has no response under way");
-        } else if (delay == sc_core::SC_ZERO_TIME) {
-            m_answering = nullptr;
-            payload.release();
-            respond();
+        if (refuse_end(payload, m_ending ? nullptr : m_answering)) return tlm::TLM_COMPLETED;
+        if (delay == sc_core::SC_ZERO_TIME) {
+            end_response();
         } else {
+            m_ending = true;
             m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
         }
         return tlm::TLM_COMPLETED;
     }
-    if (phase == tlm::END_REQ || phase == tlm::BEGIN_RESP) {
-        SC_REPORT_ERROR(kProtocol, "a phase of targets came from an initiator");
-    }
-    return tlm::TLM_ACCEPTED;  // phases of other protocols are ignored
+    return refuse_phase(phase);
 }
 
 tlm::tlm_sync_enum Ddr5Memory::begin_request(tlm::tlm_generic_payload& payload,
                                              tlm::tlm_phase& phase, Time delay) {
-    if (m_waiting != nullptr) {
-        SC_REPORT_ERROR(kProtocol, "BEGIN_REQ before the last request has ended");
-        return tlm::TLM_ACCEPTED;
-    }
-    if (!payload.has_mm()) {
-        SC_REPORT_ERROR(kProtocol, "nb_transport needs a payload with a memory manager");
-        payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        return tlm::TLM_COMPLETED;
-    }
+    if (const auto refused = refuse_begin(payload, m_waiting != nullptr)) return *refused;
     payload.acquire();
     m_waiting = &payload;
     if (delay != Time{}) {
@@ -230,6 +205,13 @@ bool Ddr5Memory::admit() {
     return true;
 }
 
+void Ddr5Memory::end_response() {
+    m_answering->release();
+    m_answering = nullptr;
+    m_ending = false;
+    respond();
+}
+
 /// The waiting request tries again, or for the first time after its delay.
 void Ddr5Memory::admit_waiting() {
     tlm::tlm_generic_payload& payload = *m_waiting;
@@ -258,9 +240,7 @@ void Ddr5Memory::run_steps() {
                 admit_waiting();
                 break;
             case Step::kEndResponse:
-                m_answering->release();
-                m_answering = nullptr;
-                respond();
+                end_response();
                 break;
             case Step::kRespond:
                 respond();
@@ -320,6 +300,7 @@ void Ddr5Memory::respond() {
             status == tlm::TLM_COMPLETED || (status == tlm::TLM_UPDATED && phase == tlm::END_RESP);
         if (!ended) return;
         if (delay != sc_core::SC_ZERO_TIME) {
+            m_ending = true;
             m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
             return;
         }

@@ -85,6 +85,7 @@ private:
     [[nodiscard]] bool admit();
     void admit_waiting();
     void collect(std::uint32_t subchannel);
+    void end_response();
     void respond();
     [[nodiscard]] tlm::tlm_response_status refuse(const tlm::tlm_generic_payload& payload) const;
     [[nodiscard]] static LineOp op_of(const tlm::tlm_generic_payload& payload);
@@ -105,6 +106,7 @@ private:
     std::vector<std::uint32_t> m_free_slots;
     GrowingRing<tlm::tlm_generic_payload*> m_answers;  ///< wait for the response channel
     tlm::tlm_generic_payload* m_answering = nullptr;   ///< between BEGIN_RESP and END_RESP
+    bool m_ending = false;                             ///< END_RESP has come, and its time has not
     std::uint32_t m_in_flight = 0;
     std::uint64_t m_wakes = 0;
 };

@@ -11,6 +11,7 @@
 #include "model/index/tlm_index.h"
 #include "model/management/bytes.h"
 #include "tests/support/systemc_test.h"
+#include "tests/support/tlm_pool.h"
 #include "tests/unit/model/cxl/at_initiator.h"
 
 namespace kvplane {
@@ -29,11 +30,8 @@ public:
         std::array<std::uint8_t, 4> data{};
         management::put_le(data, 0, 4, value);
         tlm::tlm_generic_payload payload;
-        payload.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-        payload.set_address(address);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(4);
-        payload.set_streaming_width(4);
+        test::set_up(payload, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address,
+                     data.data(), 4);
         sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
         socket->b_transport(payload, delay);
         EXPECT_TRUE(payload.is_response_ok());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Generic payloads of one line from a pool, with a sticky CXL.mem extension where asked for.
+/// Payloads for tests: one set up in place, and lines from a pool, with a sticky CXL.mem extension
+/// where asked for.
 #pragma once
 
 #include <array>
@@ -12,6 +13,20 @@
 
 namespace kvplane::test {
 
+/// Makes `payload` an access of `length` bytes at `data`, without byte enables.
+inline void set_up(tlm::tlm_generic_payload& payload, tlm::tlm_command command,
+                   std::uint64_t address, void* data, std::size_t length) {
+    payload.set_command(command);
+    payload.set_address(address);
+    payload.set_data_ptr(static_cast<unsigned char*>(data));
+    payload.set_data_length(static_cast<unsigned>(length));
+    payload.set_streaming_width(static_cast<unsigned>(length));
+    payload.set_byte_enable_ptr(nullptr);
+    payload.set_byte_enable_length(0);
+    payload.set_dmi_allowed(false);
+    payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+}
+
 class LinePool final : public tlm::tlm_mm_interface {
 public:
     explicit LinePool(bool with_extension) : m_with_extension(with_extension) {}
@@ -23,14 +38,7 @@ public:
         m_free.pop_back();
         ++m_out;
         payload.acquire();
-        payload.set_command(command);
-        payload.set_address(address);
-        payload.set_data_length(64);
-        payload.set_streaming_width(64);
-        payload.set_byte_enable_ptr(nullptr);
-        payload.set_byte_enable_length(0);
-        payload.set_dmi_allowed(false);
-        payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+        set_up(payload, command, address, payload.get_data_ptr(), 64);
         return payload;
     }
     void free(tlm::tlm_generic_payload* payload) override {

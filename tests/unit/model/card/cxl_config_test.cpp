@@ -6,6 +6,7 @@
 #include "host.h"
 #include "model/management/bytes.h"
 #include "tests/support/systemc_test.h"
+#include "tests/support/tlm_pool.h"
 #include "tests/unit/model/cxl/at_initiator.h"
 
 namespace kvplane::card {
@@ -80,11 +81,7 @@ private:
         std::array<unsigned char, 64> data{};
         cxl::MemExtension extension;
         tlm::tlm_generic_payload payload;
-        payload.set_command(tlm::TLM_READ_COMMAND);
-        payload.set_address(0);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(64);
-        payload.set_streaming_width(64);
+        test::set_up(payload, tlm::TLM_READ_COMMAND, 0, data.data(), 64);
         payload.set_extension(&extension);
         sc_core::sc_time delay;
         bench.host.mem->b_transport(payload, delay);
@@ -120,11 +117,7 @@ private:
     static std::uint32_t read32(Bench& bench, std::uint64_t address, std::int64_t* time) {
         std::array<std::uint8_t, 4> data{};
         tlm::tlm_generic_payload payload;
-        payload.set_command(tlm::TLM_READ_COMMAND);
-        payload.set_address(address);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(4);
-        payload.set_streaming_width(4);
+        test::set_up(payload, tlm::TLM_READ_COMMAND, address, data.data(), 4);
         sc_core::sc_time delay;
         bench.management.socket->b_transport(payload, delay);
         EXPECT_TRUE(payload.is_response_ok());
@@ -135,11 +128,7 @@ private:
         std::array<std::uint8_t, 4> data{};
         management::put_le(data, 0, 4, value);
         tlm::tlm_generic_payload payload;
-        payload.set_command(tlm::TLM_WRITE_COMMAND);
-        payload.set_address(address);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(4);
-        payload.set_streaming_width(4);
+        test::set_up(payload, tlm::TLM_WRITE_COMMAND, address, data.data(), 4);
         sc_core::sc_time delay;
         bench.management.socket->b_transport(payload, delay);
         EXPECT_TRUE(payload.is_response_ok());

@@ -9,6 +9,7 @@
 #include "model/common/random.h"
 #include "model/management/bytes.h"
 #include "tests/support/systemc_test.h"
+#include "tests/support/tlm_pool.h"
 #include "tests/unit/model/cxl/at_initiator.h"
 
 namespace kvplane::card {
@@ -100,11 +101,7 @@ TEST_F(FaultsTest, PoisonThatTheHostWritesIsReceivedAndHonoured) {
         extension.opcode =
             command == tlm::TLM_WRITE_COMMAND ? cxl::Opcode::kMemWr : cxl::Opcode::kMemRd;
         tlm::tlm_generic_payload payload;
-        payload.set_command(command);
-        payload.set_address(address);
-        payload.set_data_ptr(line.data());
-        payload.set_data_length(64);
-        payload.set_streaming_width(64);
+        test::set_up(payload, command, address, line.data(), 64);
         payload.set_extension(&extension);
         sc_core::sc_time delay;
         bench.host.mem->b_transport(payload, delay);

@@ -7,6 +7,7 @@
 
 #include "model/block/key.h"
 #include "model/common/random.h"
+#include "tests/support/tlm_pool.h"
 
 namespace kvplane::card {
 namespace {
@@ -67,11 +68,7 @@ bool Host::write_register(std::uint64_t offset, std::uint64_t value) {
 
 bool Host::access_register(tlm::tlm_command command, std::uint64_t offset, std::uint64_t& value) {
     tlm::tlm_generic_payload payload;
-    payload.set_command(command);
-    payload.set_address(offset);
-    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
-    payload.set_data_length(sizeof(value));
-    payload.set_streaming_width(sizeof(value));
+    test::set_up(payload, command, offset, &value, sizeof(value));
     sc_core::sc_time delay;
     mmio->b_transport(payload, delay);
     return payload.is_response_ok();
@@ -120,11 +117,7 @@ std::uint32_t Host::submit(Intent made, std::uint32_t queue, bool sign) {
 tlm::tlm_response_status Host::access(tlm::tlm_command command, std::uint64_t address,
                                       std::span<std::uint8_t> data, sc_core::sc_time& delay) {
     tlm::tlm_generic_payload payload;
-    payload.set_command(command);
-    payload.set_address(address);
-    payload.set_data_ptr(data.data());
-    payload.set_data_length(static_cast<unsigned>(data.size()));
-    payload.set_streaming_width(static_cast<unsigned>(data.size()));
+    test::set_up(payload, command, address, data.data(), data.size());
     mem->b_transport(payload, delay);
     return payload.get_response_status();
 }

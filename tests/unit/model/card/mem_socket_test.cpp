@@ -3,6 +3,7 @@
 #include "host.h"
 #include "model/common/random.h"
 #include "tests/support/systemc_test.h"
+#include "tests/support/tlm_pool.h"
 
 namespace kvplane::card {
 namespace {
@@ -65,11 +66,7 @@ TEST_F(MemSocketTest, ByteEnablesMaskBothWays) {
     tlm::tlm_generic_payload payload;
     const auto go = [&](tlm::tlm_command command, std::uint8_t fill, unsigned enable_length) {
         std::fill(data.begin(), data.end(), fill);
-        payload.set_command(command);
-        payload.set_address(128);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(8);
-        payload.set_streaming_width(8);
+        test::set_up(payload, command, 128, data.data(), 8);
         payload.set_byte_enable_ptr(enables.data());
         payload.set_byte_enable_length(enable_length);
         payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
@@ -153,11 +150,7 @@ TEST_F(MemSocketTest, DebugAccessTakesNoTimeAndCrossesLines) {
 TEST_F(MemSocketTest, DmiIsRefused) {
     tlm::tlm_generic_payload payload;
     std::vector<std::uint8_t> data(8);
-    payload.set_command(kRead);
-    payload.set_address(0);
-    payload.set_data_ptr(data.data());
-    payload.set_data_length(8);
-    payload.set_streaming_width(8);
+    test::set_up(payload, kRead, 0, data.data(), 8);
     payload.set_dmi_allowed(true);
     sc_core::sc_time delay;
     m_bench.host.mem->b_transport(payload, delay);
@@ -216,11 +209,7 @@ TEST_F(MemSocketTest, RegistersAreEightBytesWide) {
     std::uint64_t value = 0;
     tlm::tlm_generic_payload payload;
     const auto read = [&](std::uint64_t offset, unsigned length) {
-        payload.set_command(kRead);
-        payload.set_address(offset);
-        payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
-        payload.set_data_length(length);
-        payload.set_streaming_width(length);
+        test::set_up(payload, kRead, offset, &value, length);
         sc_core::sc_time delay;
         m_bench.host.mmio->b_transport(payload, delay);
         if (payload.is_response_ok()) {

@@ -213,7 +213,7 @@ TEST_F(MemTargetTest, PartialWritesCarryTheirByteEnables) {
     for (const bool partial : {false, true}) {
         m_target.reset();
         fresh_kernel();
-        memory = PlainMemory();
+        memory = test::PlainMemory(kLatency);
         build(config);
         class Writer final : public sc_core::sc_module {
         public:

@@ -6,13 +6,13 @@
 #include <tlm_utils/simple_initiator_socket.h>
 
 #include <array>
-#include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "model/cxl/mem_target.h"
+#include "tests/support/plain_memory.h"
 #include "tests/support/systemc_test.h"
+#include "tests/support/tlm_pool.h"
 #include "tests/unit/model/cxl/at_initiator.h"
 
 namespace kvplane::cxl {
@@ -20,51 +20,6 @@ namespace kvplane::cxl {
 inline constexpr std::uint64_t kBase = 4ULL << 30;  // HPA of the window
 inline constexpr std::uint64_t kSize = 256ULL << 20;
 inline constexpr Time kLatency = Time::from_ns(60);
-
-/// A memory of fixed latency, and of a service time where one is set.
-class PlainMemory final : public LineMemoryIf {
-public:
-    Time access_line(Time at, Dpa, bool) override {
-        ++accesses;
-        m_free_at = std::max(m_free_at, at) + service;
-        return m_free_at - service + kLatency;
-    }
-    [[nodiscard]] Time idle_latency() const override { return kLatency; }
-    void read(Dpa address, std::span<std::uint8_t> data) const override {
-        for (std::size_t i = 0; i < data.size(); ++i) {
-            const auto found = m_bytes.find(address.value + i);
-            data[i] = found == m_bytes.end() ? 0 : found->second;
-        }
-    }
-    void write(Dpa address, std::span<const std::uint8_t> data) override {
-        for (std::size_t i = 0; i < data.size(); ++i) m_bytes[address.value + i] = data[i];
-    }
-    [[nodiscard]] bool read_poison(Dpa line) override { return m_poison.count(line.value) != 0; }
-    void set_poison(Dpa line, bool poisoned) override {
-        if (poisoned) {
-            m_poison.insert(line.value);
-        } else {
-            m_poison.erase(line.value);
-        }
-    }
-    [[nodiscard]] bool writable(Dpa line) const override { return line.value != protected_line; }
-    [[nodiscard]] Ratio other_load() const override { return load; }
-    [[nodiscard]] Time wire_wait(Direction) const override { return {}; }
-    void clear() override {
-        m_bytes.clear();
-        m_poison.clear();
-    }
-
-    std::uint64_t accesses = 0;
-    Time service{};  ///< of a line, one after the other
-    std::uint64_t protected_line = UINT64_MAX;
-    Ratio load{};
-
-private:
-    Time m_free_at;
-    std::map<std::uint64_t, std::uint8_t> m_bytes;
-    std::set<std::uint64_t> m_poison;
-};
 
 class LooseInitiator final : public sc_core::sc_module {
 public:
@@ -117,11 +72,7 @@ protected:
     Time access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data,
                 unsigned length, MemExtension* extension = nullptr) {
         tlm::tlm_generic_payload payload;
-        payload.set_command(command);
-        payload.set_address(address);
-        payload.set_data_ptr(data);
-        payload.set_data_length(length);
-        payload.set_streaming_width(length);
+        test::set_up(payload, command, address, data, length);
         if (extension != nullptr) payload.set_extension(extension);
         sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
         m_loose->socket->b_transport(payload, delay);
@@ -140,7 +91,7 @@ protected:
         return access(tlm::TLM_WRITE_COMMAND, address, data.data(), length, extension);
     }
 
-    PlainMemory memory;
+    test::PlainMemory memory{kLatency};
     std::unique_ptr<MemTarget> m_target;
     std::unique_ptr<LooseInitiator> m_loose;
     std::vector<std::unique_ptr<AtInitiator>> m_initiators;

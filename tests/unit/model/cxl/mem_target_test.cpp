@@ -73,11 +73,7 @@ TEST_F(MemTargetTest, ByteEnablesChooseBytesAndRepeat) {
     data.fill(0x22);
     std::array<std::uint8_t, 4> enables{0xFF, 0, 0, 0xFF};
     tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_WRITE_COMMAND);
-    payload.set_address(kBase);
-    payload.set_data_ptr(data.data());
-    payload.set_data_length(64);
-    payload.set_streaming_width(64);
+    test::set_up(payload, tlm::TLM_WRITE_COMMAND, kBase, data.data(), 64);
     payload.set_byte_enable_ptr(enables.data());
     payload.set_byte_enable_length(4);
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;

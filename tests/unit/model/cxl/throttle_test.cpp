@@ -80,7 +80,7 @@ protected:
         fresh_kernel();
         MemTargetConfig config;
         config.fidelity = GetParam();
-        memory = PlainMemory();
+        memory = test::PlainMemory(kLatency);
         memory.service = service;
         build(config);
         ThrottledHost host("host", window, throttled);

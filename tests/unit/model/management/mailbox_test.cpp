@@ -41,9 +41,9 @@ protected:
         return bytes;
     }
 
-    PlainMemory memory;
     static constexpr std::uint32_t kListed = 64;
     PoisonList poison{kListed};
+    PlainMemory memory{poison};
     EventLog events{8};
     Mailbox m_mailbox{{.capacity = {8 * kUnit},
                        .payload = 512,

@@ -12,6 +12,7 @@
 #include "model/cxl/mem_core.h"
 #include "model/management/bytes.h"
 #include "tests/support/systemc_test.h"
+#include "tests/support/tlm_pool.h"
 #include "tests/unit/model/management/plain_memory.h"
 
 namespace kvplane::management {
@@ -39,7 +40,7 @@ public:
 
 class ManagementTargetTest : public test::SystemCTest {
 protected:
-    ManagementTargetTest() : memory(&poison), core({2, {4 * kUnit}, true}, memory) {
+    ManagementTargetTest() : memory(poison), core({2, {4 * kUnit}, true}, memory) {
         ManagementConfig config;
         config.mailbox.capacity = {4 * kUnit};
         target = std::make_unique<ManagementTarget>("target", config, core.decoders(), memory,
@@ -55,11 +56,8 @@ protected:
         std::array<std::uint8_t, 8> data{};
         put_le(data, 0, 8, value);
         tlm::tlm_generic_payload payload;
-        payload.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-        payload.set_address(address);
-        payload.set_data_ptr(data.data());
-        payload.set_data_length(size);
-        payload.set_streaming_width(size);
+        test::set_up(payload, write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, address,
+                     data.data(), size);
         sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
         host->socket->b_transport(payload, delay);
         value = get_le(data, 0, 8);

@@ -13,46 +13,10 @@
 #include "model/common/random.h"
 #include "model/common/sim_time.h"
 #include "tests/support/systemc_test.h"
+#include "tests/support/tlm_pool.h"
 
 namespace kvplane::memory {
 namespace {
-
-/// Payloads of one line, with their bytes.
-class Pool final : public tlm::tlm_mm_interface {
-public:
-    tlm::tlm_generic_payload& take(tlm::tlm_command command, std::uint64_t address) {
-        if (m_free.empty()) {
-            m_all.push_back(std::make_unique<Line>(this));
-            m_all.back()->payload.set_data_ptr(m_all.back()->data.data());
-            m_free.push_back(&m_all.back()->payload);
-        }
-        tlm::tlm_generic_payload& payload = *m_free.back();
-        m_free.pop_back();
-        ++out;
-        payload.acquire();
-        payload.set_command(command);
-        payload.set_address(address);
-        payload.set_data_length(64);
-        payload.set_streaming_width(64);
-        payload.set_byte_enable_ptr(nullptr);
-        payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-        return payload;
-    }
-    void free(tlm::tlm_generic_payload* payload) override {
-        --out;
-        m_free.push_back(payload);
-    }
-    int out = 0;
-
-private:
-    struct Line {
-        explicit Line(tlm::tlm_mm_interface* pool) : payload(pool) {}
-        tlm::tlm_generic_payload payload;
-        std::array<unsigned char, 64> data{};
-    };
-    std::vector<std::unique_ptr<Line>> m_all;
-    std::vector<tlm::tlm_generic_payload*> m_free;
-};
 
 /// Sends a list of requests, each as soon as the port takes it, and ends responses at once or late.
 class Initiator final : public sc_core::sc_module {
@@ -77,8 +41,10 @@ public:
     std::vector<Item> items;
     std::uint32_t outstanding = 1;
     Time end_after;  ///< END_RESP follows BEGIN_RESP by so much; zero: at once
+    Time end_delay;  ///< annotated to END_RESP, which is then said again
+    int reports = 0;
 
-    Pool pool;
+    test::LinePool pool{false};
     std::vector<Time> answered;
     std::vector<tlm::tlm_response_status> statuses;
     std::uint32_t held_back = 0;  ///< requests whose END_REQ came later
@@ -124,8 +90,13 @@ private:
         tlm::tlm_generic_payload& payload = *m_ending;
         m_ending = nullptr;
         tlm::tlm_phase phase = tlm::END_RESP;
-        sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+        sc_core::sc_time delay = to_sc_time(end_delay);
         EXPECT_EQ(socket->nb_transport_fw(payload, phase, delay), tlm::TLM_COMPLETED);
+        if (end_delay != Time{}) {
+            phase = tlm::END_RESP;
+            EXPECT_THROW(socket->nb_transport_fw(payload, phase, delay), sc_core::sc_report);
+            ++reports;
+        }
         payload.release();
     }
 
@@ -168,7 +139,7 @@ TEST_F(Ddr5MemoryTest, AReadTakesWhatItsSubchannelTakes) {
     };
     EXPECT_EQ(initiator->answered[1], hit(initiator->answered[0]));
     EXPECT_EQ(initiator->answered[2], hit(initiator->answered[1] + Time::from_ns(7)));
-    EXPECT_EQ(initiator->pool.out, 0);
+    EXPECT_EQ(initiator->pool.out(), 0U);
     EXPECT_EQ(memory->in_flight(), 0U);
 }
 
@@ -192,7 +163,7 @@ TEST_F(Ddr5MemoryTest, EveryRequestIsAnsweredOnceUnderBackPressure) {
     sc_core::sc_start();
     EXPECT_EQ(initiator->answered.size(), 5'000U);
     for (const auto status : initiator->statuses) EXPECT_EQ(status, tlm::TLM_OK_RESPONSE);
-    EXPECT_EQ(initiator->pool.out, 0);
+    EXPECT_EQ(initiator->pool.out(), 0U);
     EXPECT_EQ(memory->in_flight(), 0U);
     EXPECT_GT(initiator->held_back, 500U);
     const Ddr5Counters counters = memory->counters();
@@ -232,13 +203,13 @@ TEST_F(Ddr5MemoryTest, WhatIsNoLineIsRefused) {
         tlm::TLM_BURST_ERROR_RESPONSE, tlm::TLM_ADDRESS_ERROR_RESPONSE,
         tlm::TLM_COMMAND_ERROR_RESPONSE, tlm::TLM_OK_RESPONSE};
     EXPECT_EQ(initiator->statuses, expected);
-    EXPECT_EQ(initiator->pool.out, 0);
+    EXPECT_EQ(initiator->pool.out(), 0U);
     EXPECT_EQ(memory->counters().requests, 1U);
 }
 
 TEST_F(Ddr5MemoryTest, LooseCallsKeepBytesAndTakeTheSameTime) {
     build({});
-    Pool pool;
+    test::LinePool pool(false);
     const auto call = [&](tlm::tlm_command command, std::uint64_t address, unsigned char fill,
                           std::int64_t at_ns) {
         tlm::tlm_generic_payload& payload = pool.take(command, address);
@@ -265,9 +236,47 @@ TEST_F(Ddr5MemoryTest, LooseCallsKeepBytesAndTakeTheSameTime) {
     EXPECT_EQ(memory->counters().requests, 3U);
 }
 
+/// Said twice, the second time before the first has had its time: reported, and released once.
+TEST_F(Ddr5MemoryTest, ASecondEndOfAResponseIsReported) {
+    build({});
+    initiator->end_after = Time::from_us(1);
+    initiator->end_delay = Time::from_ns(5);
+    add(tlm::TLM_READ_COMMAND, 0);
+    sc_core::sc_start(sc_core::sc_time(2, sc_core::SC_US));
+    EXPECT_EQ(initiator->reports, 1);
+    EXPECT_EQ(initiator->pool.out(), 0U);
+}
+
+TEST_F(Ddr5MemoryTest, EnablesOfNoLengthAreRefused) {
+    build({});
+    test::LinePool pool(false);
+    tlm::tlm_generic_payload& payload = pool.take(tlm::TLM_WRITE_COMMAND, 0);
+    unsigned char enable = TLM_BYTE_ENABLED;
+    payload.set_byte_enable_ptr(&enable);
+    sc_core::sc_time delay;
+    initiator->socket->b_transport(payload, delay);
+    EXPECT_EQ(payload.get_response_status(), tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE);
+    payload.release();
+}
+
+/// Enables that leave nothing out make no partial write.
+TEST_F(Ddr5MemoryTest, AllBytesEnabledAreAWholeLine) {
+    build({});
+    test::LinePool pool(false);
+    tlm::tlm_generic_payload& payload = pool.take(tlm::TLM_WRITE_COMMAND, 0);
+    unsigned char enable = TLM_BYTE_ENABLED;
+    payload.set_byte_enable_ptr(&enable);
+    payload.set_byte_enable_length(1);
+    sc_core::sc_time delay;
+    initiator->socket->b_transport(payload, delay);
+    payload.release();
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_US));
+    EXPECT_EQ(memory->counters().modifies, 0U);
+}
+
 TEST_F(Ddr5MemoryTest, ByteEnablesMakeAWritePartial) {
     build({});
-    Pool pool;
+    test::LinePool pool(false);
     tlm::tlm_generic_payload& payload = pool.take(tlm::TLM_WRITE_COMMAND, 0);
     std::memset(payload.get_data_ptr(), 0xFF, 64);
     std::array<unsigned char, 2> enables{0xFF, 0x00};
