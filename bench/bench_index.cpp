@@ -23,12 +23,7 @@ Entry resident() {
 }
 
 /// A bijective mix: distinct well-spread keys without a generator's cost.
-std::uint64_t key_of(std::uint64_t n) {
-    n *= 0x9E3779B97F4A7C15ULL;
-    n = (n ^ (n >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-    n = (n ^ (n >> 27U)) * 0x94D049BB133111EBULL;
-    return n ^ (n >> 31U);
-}
+std::uint64_t key_of(std::uint64_t n) { return mix64(n * 0x9E3779B97F4A7C15ULL); }
 
 /// A table at a load of 0.80 and the numbers of the keys in it.
 struct Filled {

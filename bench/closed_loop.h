@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An initiator for benchmarks of four-phase targets: it keeps a number of lines in flight and stops
-/// the simulation behind the last answer.
+/// An initiator for benchmarks of four-phase targets: it keeps a number of lines in flight and
+/// stops the simulation behind the last answer.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>

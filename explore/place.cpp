@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <numeric>
 #include <utility>
 
 #include "explore/output.h"
@@ -214,14 +215,17 @@ std::vector<control::PlaceArm> place_arms(const PlacementConfig& config, Bytes b
 Json place_rows(const LoadedConfig& config, std::ostream* progress) {
     const RunConfig& run = config.run;
     control::PlacePlan plan = make_plan(run);
-    std::size_t studies = 0;
-    for (const PlaceWorkload chosen : run.placement.workloads) studies += seeds_of(run, chosen);
-    Study study(run.placement, studies * plan.budgets.size() * (1 + plan.arms.size()), progress);
+    std::vector<std::uint64_t> seeds;  // by workload
     for (const PlaceWorkload chosen : run.placement.workloads) {
-        for (std::uint64_t i = 0; i < seeds_of(run, chosen); ++i) {
+        seeds.push_back(seeds_of(run, chosen));
+    }
+    const std::uint64_t studies = std::accumulate(seeds.begin(), seeds.end(), std::uint64_t{0});
+    Study study(run.placement, studies * plan.budgets.size() * (1 + plan.arms.size()), progress);
+    for (std::size_t w = 0; w < seeds.size(); ++w) {
+        for (std::uint64_t i = 0; i < seeds[w]; ++i) {
             RunConfig seeded = run;
             seeded.seed = run.seed + i;
-            study_workload(config, std::move(seeded), chosen, plan, study);
+            study_workload(config, std::move(seeded), run.placement.workloads[w], plan, study);
         }
     }
     return {{"schema", "kvplane.place/1"}, {"rows", study.take_rows()}};

@@ -111,7 +111,7 @@ void check_place(const LoadedConfig& config) {
     for (const DemotionArm& arm : placement.demotions) {
         settings.require(arm.store.selection != control::Selection::kIntent,
                          {"placement.demotions"},
-                         "'intent' stores nothing here: only the requests of a run have intents");
+                         "'intent' would store nothing: no request carries intents yet");
     }
     settings.require(
         placement.tier_capacity || settings.at("placement.tier_evictions").is_default(),

@@ -113,11 +113,17 @@ void validate_placement(const RunConfig& c, const Settings& s) {
                   c.control.tier_eviction.replacement != control::Replacement::kMin,
               {"control.replacement", "control.tier_eviction"},
               "min needs the future, which only placement.policies can have");
+    s.require(c.control.replacement.replacement != control::Replacement::kQueueLru &&
+                  c.control.tier_eviction.replacement != control::Replacement::kQueueLru,
+              {"control.replacement", "control.tier_eviction"},
+              "queue-lru is told of what waits by 'place' only; use it in placement.policies");
     s.require(
         c.control.store.selection == control::Selection::kAll ||
             c.control.demotion == control::Demotion::kOnEvict,
         {"control.store", "host.demotion"},
         "a run selects only where blocks are written when they leave: host.demotion on-evict");
+    s.require(c.control.store.selection != control::Selection::kIntent, {"control.store"},
+              "'intent' would store nothing: no request carries intents yet");
     for (const Bytes budget : c.placement.budgets) {
         s.require(budget >= c.block.bytes(), {"placement.budgets", "block.tokens"},
                   fmt::format("a budget of {} cannot hold one block of {}", to_string(budget),

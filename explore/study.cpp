@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
+#include <iostream>
 
 #include "explore/config.h"
 #include "explore/output.h"
@@ -79,15 +79,15 @@ void write_folder(const Study& study, const std::string& folder) {
 }  // namespace
 
 StudyProgress::StudyProgress(std::size_t total)
-    : m_total(total), m_terminal(isatty(STDERR_FILENO) != 0), m_start(seconds_now()) {}
+    : m_total(total),
+      m_line(isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr),
+      m_start(seconds_now()) {}
 
 void StudyProgress::advance() {
     ++m_done;
-    if (!m_terminal) return;
     const double left = (seconds_now() - m_start) * static_cast<double>(m_total - m_done) /
                         static_cast<double>(m_done);
-    fmt::print(stderr, "\r{} of {} points, {:.0f} s left   {}", m_done, m_total, left,
-               m_done == m_total ? "\n" : "");
+    m_line.show(fmt::format("{} of {} points, {:.0f} s left", m_done, m_total, left));
 }
 
 Json study_document(const Study& study) {

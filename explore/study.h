@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "explore/output.h"
 #include "explore/run_config.h"
 
 namespace kvplane::explore {
@@ -48,7 +49,7 @@ public:
 private:
     std::size_t m_total;
     std::size_t m_done = 0;
-    bool m_terminal;
+    ProgressLine m_line;
     double m_start;
 };
 

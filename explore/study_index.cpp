@@ -27,18 +27,13 @@ void add_range(Json& row, const std::string& name, const std::array<std::uint64_
     }
 }
 
-std::uint64_t mix(std::uint64_t n) {
-    n = (n ^ (n >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-    n = (n ^ (n >> 27U)) * 0x94D049BB133111EBULL;
-    return n ^ (n >> 31U);
-}
-
 }  // namespace
 
-block::BlockKey study_key(std::uint64_t n) { return {mix(n * 0x9E3779B97F4A7C15ULL + 1), n}; }
+block::BlockKey study_key(std::uint64_t n) { return {mix64(n * 0x9E3779B97F4A7C15ULL + 1), n}; }
 
 double idle_lookup_ns(const index::IndexConfig& config) {
-    const std::uint32_t cycles = index::engine_figures(config).latency_cycles() + kStudyQueueCycles;
+    const std::uint32_t cycles =
+        index::engine_figures(config).latency_cycles() + index::TlmIndex::kQueueCycles;
     return static_cast<double>(config.clock.cycles(cycles).ps) / 1e3;
 }
 

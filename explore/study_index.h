@@ -10,6 +10,7 @@
 #include "explore/study.h"
 #include "model/index/engine_figures.h"
 #include "model/index/resident_index.h"
+#include "model/index/tlm_index.h"
 #include "model/memory/dram.h"
 
 namespace kvplane::explore {
@@ -40,9 +41,6 @@ private:
     memory::Dram m_dram;
     bool m_free = true;
 };
-
-/// Request and response queue of an idle lookup, beside its pipeline.
-inline constexpr std::uint32_t kStudyQueueCycles = 2;
 
 /// An idle SRAM hit, in ns.
 [[nodiscard]] double idle_lookup_ns(const index::IndexConfig& config);

@@ -49,7 +49,7 @@ public:
             const index::TimedAnswer answer = request(lookups);
             const auto added = m_table.table().kicks() - kicks_before;
             if (m_inserted) kicks.add(Time{static_cast<std::int64_t>(added)});
-            latency.add(answer.done - m_at + m_period * kStudyQueueCycles);
+            latency.add(answer.done - m_at + m_period * index::TlmIndex::kQueueCycles);
             last = answer.issued;
         }
         // A queue of more than a hundredth of the span is one that grows.

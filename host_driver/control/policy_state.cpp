@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "model/common/random.h"
+
 namespace kvplane::control {
 namespace {
 
@@ -13,10 +15,7 @@ constexpr std::uint32_t kRows = 4;
 
 /// Mixes a block and a row into 64 bits (the finaliser of splitmix64).
 std::uint64_t hash(BlockIndex block, std::uint32_t row) {
-    std::uint64_t z = (std::uint64_t{row + 1} << 32 | block.value) * 0x9E3779B97F4A7C15U;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBU;
-    return z ^ z >> 31;
+    return mix64((std::uint64_t{row + 1} << 32 | block.value) * 0x9E3779B97F4A7C15U);
 }
 
 }  // namespace

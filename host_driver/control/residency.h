@@ -97,7 +97,6 @@ public:
     void drop_tier_copy(BlockIndex b);
 
     [[nodiscard]] Policy& policy() { return *m_policy; }
-    [[nodiscard]] const Policy& policy() const { return *m_policy; }
     /// What both policies remember of blocks that are gone.
     [[nodiscard]] Bytes state_bytes() const {
         const Bytes hbm = m_policy->state_bytes();

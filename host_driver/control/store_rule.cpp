@@ -72,22 +72,19 @@ void StoreRule::count(BlockIndex block) {
 }
 
 void StoreRule::set_intent(BlockIndex block, bool keep) {
-    if (m_intent.empty() || m_intent[block.value] == keep) return;
-    m_intent[block.value] = keep;
-    m_intents += keep ? 1U : UINT64_MAX;
+    if (!m_intent.empty()) m_intent[block.value] = keep;
 }
 
 Bytes StoreRule::state_bytes() const {
     switch (m_spec.selection) {
         case Selection::kAll:
+        case Selection::kIntent:
             return Bytes{0};
         case Selection::kThreshold:
             if (m_sketch) return m_sketch->bytes();
             return kGhostBytes * (m_tracked ? ghosts(m_spec.counter) : m_counted);
         case Selection::kPredicted:
             return m_reuse->bytes();
-        case Selection::kIntent:
-            return kGhostBytes * m_intents;
     }
     return Bytes{0};
 }

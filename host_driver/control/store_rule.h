@@ -47,7 +47,7 @@ public:
     /// Whether the block is worth a copy now.
     [[nodiscard]] bool stores(BlockIndex block, const Moment& now) const;
     /// What a host would spend on it: the counter, on blocks counted so far where it has no limit;
-    /// the predictor; or one entry for each intent.
+    /// the predictor; nothing for intents, which are the requests' own.
     [[nodiscard]] Bytes state_bytes() const;
 
 private:
@@ -55,7 +55,6 @@ private:
 
     StoreSpec m_spec;
     std::uint64_t m_counted = 0;  ///< blocks that an unlimited counter knows
-    std::uint64_t m_intents = 0;
     std::vector<std::uint32_t> m_counts;
     std::optional<BlockLists> m_tracked;  ///< counter with a limit: least recently referenced first
     std::optional<FrequencySketch> m_sketch;

@@ -95,9 +95,9 @@ void HostIssuedDriver::move_payload(BulkDirection direction, const Move& move) {
     const Dpa address = m_frames.address(m_frame_of[move.block.value]);
     if (direction == BulkDirection::kWrite) {
         m_hbm.read(move.slot, m_hbm.block(), m_buffer);
-        copy_engine.mem->write_bytes(address, m_buffer);
+        copy_engine.mem->write(address, m_buffer);
     } else {
-        copy_engine.mem->read_bytes(address, m_buffer);
+        copy_engine.mem->read(address, m_buffer);
         m_hbm.write(move.slot, m_hbm.block(), m_buffer);
     }
 }

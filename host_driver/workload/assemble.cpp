@@ -87,12 +87,6 @@ std::vector<IdTree::Node> find_nodes(const RawTrace& trace, IdTree& tree) {
         IdTree::Node node = IdTree::kRoot;
         for (std::uint64_t i = request.first_id; i < request.first_id + request.id_count; ++i) {
             node = tree.add(node, trace.ids[i]);
-            if (node == IdTree::kNone) {
-                fail(trace, request,
-                     fmt::format("ids: {} follows another id here than before, so that it cannot "
-                                 "stand for a whole prefix",
-                                 trace.ids[i]));
-            }
             nodes[i] = node;
         }
     }
@@ -123,7 +117,6 @@ class Assembly {
 public:
     Assembly(const RawTrace& trace, const AssembleOptions& options)
         : m_trace(trace),
-          m_tree(options.ids),
           m_nodes(find_nodes(trace, m_tree)),
           m_order(time_order(trace, options.backwards)),
           m_arrivals(arrivals(trace, m_order, options.spread_equal_stamps)),

@@ -28,7 +28,6 @@ struct AssembleOptions {
     /// Equal stamps are spread evenly, in file order, up to the next distinct stamp; the last group
     /// over the step before it.
     bool spread_equal_stamps = true;
-    IdMode ids = IdMode::kContent;
     /// Hashed into every block's key.
     block::Slice slice{.first_layer = 0, .last_layer = 79, .head_group = 0};
     std::uint64_t salt = 0;

@@ -10,11 +10,10 @@ constexpr std::size_t kFirstSlots = 1024;
 
 }  // namespace
 
-IdTree::IdTree(IdMode mode) : m_mode(mode), m_nodes(1), m_slots(kFirstSlots, kRoot) {}
+IdTree::IdTree() : m_nodes(1), m_slots(kFirstSlots, kRoot) {}
 
 std::size_t IdTree::first_slot(Node parent, std::uint64_t id) const {
-    std::uint64_t hash = id * 0x9e3779b97f4a7c15ULL;
-    if (m_mode == IdMode::kContent) hash ^= (parent + 1ULL) * 0xd1342543de82ef95ULL;
+    std::uint64_t hash = id * 0x9e3779b97f4a7c15ULL ^ (parent + 1ULL) * 0xd1342543de82ef95ULL;
     hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93ULL;
     return (hash ^ (hash >> 32)) & (m_slots.size() - 1);
 }
@@ -24,9 +23,7 @@ IdTree::Node IdTree::add(Node parent, std::uint64_t id) {
     for (; m_slots[slot] != kRoot; slot = (slot + 1) & (m_slots.size() - 1)) {
         const Node node = m_slots[slot];
         const Entry& entry = m_nodes[node];
-        if (entry.id != id) continue;
-        if (entry.parent == parent) return node;
-        if (m_mode == IdMode::kPrefix) return kNone;
+        if (entry.id == id && entry.parent == parent) return node;
     }
     if (m_nodes.size() >= kNone) throw InvariantError("IdTree: too many nodes");
     const auto node = static_cast<Node>(m_nodes.size());

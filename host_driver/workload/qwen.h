@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kQwenTokensPerId = 16;
 /// Reads a Qwen-Bailian trace: a JSON object a line with `chat_id`, `parent_chat_id` (-1 at the
 /// root of a session), `timestamp` (s, from the start of the trace), `input_length` and
 /// `output_length` (tokens, at least 1) and `hash_ids`, one for each 16 tokens of the prompt, the
-/// last one for what is left. Its ids stand for their own tokens only (IdMode::kContent), so that
+/// last one for what is left. Its ids stand for their own tokens only, so that
 /// blocks are named by the chain of ids. Other keys (`type`, `turn`) are ignored.
 ///
 /// A session is a chat without parent together with all that descend from it; chats of one parent

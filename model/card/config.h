@@ -25,9 +25,8 @@ struct CardConfig {
     Time flight = Time::from_ns(370);  ///< one way between the card and the host or GPU
     /// Its HDM capacity follows from the tier's.
     cxl::MemTargetConfig mem;
-    /// Its capacity follows from the tier's. Media are ready when the simulation starts, unless
-    /// `starts_cold`.
-    management::ManagementConfig management{.mailbox = {}, .device = {}, .starts_cold = false};
+    /// Its capacity follows from the tier's.
+    management::ManagementConfig management;
     engine::EngineConfig engine;
     codec::UnitConfig codec;
     memory::DramConfig dram;

@@ -41,7 +41,7 @@ bool is_doorbell(std::uint64_t offset) {
 Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Bytes block,
                      index::ResidentIndex& index)
     : sc_module(name),
-      m_config(config),
+      m_flight(config.flight),
       m_poison(config.management.mailbox.poison_records),
       m_events(config.management.mailbox.event_records),
       m_data_plane("data_plane", data_plane_config(config, block), index, m_poison, m_events),
@@ -84,13 +84,13 @@ void Type3Card::mmio_transport(tlm::tlm_generic_payload& payload, sc_core::sc_ti
     const std::uint64_t offset = payload.get_address();
     bool accepted = true;
     if (payload.is_read()) {
-        delay += to_sc_time(m_config.flight * 2);
+        delay += to_sc_time(m_flight * 2);
         accepted = m_data_plane.registers().read(offset, value);
         if (accepted) std::memcpy(payload.get_data_ptr(), &value, sizeof(value));
     } else if (payload.is_write()) {
         std::memcpy(&value, payload.get_data_ptr(), sizeof(value));
         if (is_doorbell(offset)) {
-            m_doorbells.schedule(now() + from_sc_time(delay) + m_config.flight, {offset, value});
+            m_doorbells.schedule(now() + from_sc_time(delay) + m_flight, {offset, value});
         } else {
             accepted = m_data_plane.registers().write(offset, value);
         }

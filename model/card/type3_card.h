@@ -28,7 +28,7 @@ class Type3Card final : public sc_core::sc_module,
                         private management::ManagementListener,
                         private cxl::LinkErrorListener {
     // The order is that of construction: each part refers to those before it.
-    CardConfig m_config;
+    Time m_flight;
     management::PoisonList m_poison;
     management::EventLog m_events;
     engine::DataPlane m_data_plane;

@@ -9,6 +9,14 @@
 
 namespace kvplane {
 
+/// The hash of addresses and other numbers whose low bits say little.
+struct NumberHash {
+    std::uint64_t operator()(std::uint64_t number) const {
+        number *= 0x9E3779B97F4A7C15ULL;
+        return number ^ number >> 32U;
+    }
+};
+
 /// Hash gives a well-mixed std::uint64_t for a key. Key and Value are small and copyable.
 template <class Key, class Value, class Hash>
 class FlatMap {

@@ -153,8 +153,12 @@ void FlowServers::emit_blocks(std::uint32_t index, Time to) {
 
 void FlowServers::rerate() {
     const std::uint32_t active = active_mask();
+    m_active = active;
     if (!m_known[active]) {
         m_rates[active] = arbitrate(active);
+        for (std::size_t r = 0; r < kFlowResources; ++r) {
+            m_transfers[active][r] = use(m_rates[active], active, r);
+        }
         m_known[active] = true;
     }
     for (std::uint32_t i = 0; i < m_servers.size(); ++i) {
@@ -284,14 +288,6 @@ Rate FlowServers::rate(std::uint32_t server) const {
 
 Bytes FlowServers::drained(std::uint32_t server) const {
     return {static_cast<std::uint64_t>(m_servers[server].drained / kPsPerSecond)};
-}
-
-std::uint64_t FlowServers::transfers(std::size_t resource) const {
-    const std::uint32_t active = active_mask();
-    if (active == 0) return 0;
-    Rates rates{};
-    for (std::uint32_t i = 0; i < m_servers.size(); ++i) rates[i] = rate(i).bytes_per_second;
-    return use(rates, active, resource);
 }
 
 }  // namespace kvplane

@@ -92,7 +92,9 @@ public:
     [[nodiscard]] Time busy_time(std::uint32_t server) const { return m_servers[server].busy_time; }
     [[nodiscard]] Bytes drained(std::uint32_t server) const;
     /// Units of a resource that the servers use per second.
-    [[nodiscard]] std::uint64_t transfers(std::size_t resource) const;
+    [[nodiscard]] std::uint64_t transfers(std::size_t resource) const {
+        return m_transfers[m_active][resource];
+    }
     /// The same, what the host takes included.
     [[nodiscard]] std::uint64_t in_use(std::size_t resource) const {
         return m_host_load[resource] + transfers(resource);
@@ -138,6 +140,8 @@ private:
     Capacity m_host_load{};
     std::array<Rates, 1U << kFlowServers> m_rates{};
     std::array<bool, 1U << kFlowServers> m_known{};
+    std::array<Capacity, 1U << kFlowServers> m_transfers{};
+    std::uint32_t m_active = 0;  ///< servers that are busy, at today's rates
     Time m_now;
     std::uint64_t m_sequence = 0;
 };

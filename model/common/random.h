@@ -24,6 +24,13 @@ namespace kvplane {
     return hash;
 }
 
+/// The finaliser of splitmix64: a bijection that spreads every bit over all.
+[[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t number) {
+    number = (number ^ number >> 30U) * 0xBF58476D1CE4E5B9ULL;
+    number = (number ^ number >> 27U) * 0x94D049BB133111EBULL;
+    return number ^ number >> 31U;
+}
+
 /// Ranks 0 to n - 1 with probabilities proportional to 1 / (rank + 1)^exponent.
 class Zipf {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the TLM-2.0 targets of the model share: the rules of the base protocol, and accesses that lie
-/// inside one line of 64 B. A breach of the protocol is an SC_REPORT_ERROR of kTlmProtocol; where
-/// reports do not throw, the call changes nothing.
+/// What the TLM-2.0 targets of the model share: the rules of the base protocol, and accesses that
+/// lie inside one line of 64 B. A breach of the protocol is an SC_REPORT_ERROR of kTlmProtocol;
+/// where reports do not throw, the call changes nothing.
 #pragma once
 
 #include <cstdint>

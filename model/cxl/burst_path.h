@@ -65,7 +65,7 @@ private:
     static constexpr std::uint64_t kUnits = 64;
 
     [[nodiscard]] std::uint64_t cost_there(const MemOutcome& outcome) const {
-        return outcome.write ? m_write : m_request;
+        return channel_of(outcome.opcode) == Channel::kRwD ? m_write : m_request;
     }
     [[nodiscard]] static Time time_of(std::uint64_t cost) {
         return {static_cast<std::int64_t>((cost + kUnits - 1) / kUnits)};

@@ -39,8 +39,8 @@ bool allowed(Opcode snoop, HostState state) {
 Directory::Directory(std::uint32_t tags) : m_tags(tags), m_entries(tags) {}
 
 void Directory::reset() {
-    m_lines = Lines();
-    m_snooped = Snooped();
+    m_lines.clear();
+    m_snooped.clear();
     m_entries.assign(m_tags, {});
     m_next_tag = 0;
     m_under_way = 0;
@@ -102,9 +102,9 @@ bool Directory::takes(std::uint16_t tag, Opcode response) const {
     return snoop != nullptr && state && allowed(snoop->opcode, *state);
 }
 
-std::optional<Opcode> Directory::conflict(std::uint16_t tag) {
+std::optional<Opcode> Directory::conflict(std::uint16_t tag, Dpa line) {
     const Snoop* snoop = find(tag);
-    if (snoop == nullptr || snoop->conflict) return std::nullopt;
+    if (snoop == nullptr || snoop->conflict || snoop->line != line) return std::nullopt;
     m_entries[tag].snoop.conflict = true;
     ++m_conflicts;
     return Opcode::kBiConflictAck;

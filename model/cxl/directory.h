@@ -44,8 +44,8 @@ public:
 
     /// The host has a request for the snooped line in flight and says so. Answer: BIConflictAck,
     /// behind every completion that the card has already sent; from then on requests for the line
-    /// are let through. Nothing for a tag that is not under way.
-    [[nodiscard]] std::optional<Opcode> conflict(std::uint16_t tag);
+    /// are let through. Nothing for a tag that is not under way, or for another line.
+    [[nodiscard]] std::optional<Opcode> conflict(std::uint16_t tag, Dpa line);
     /// The host's answer ends the snoop. False for a tag that is not under way, or an opcode that
     /// does not answer it: a peer's error.
     [[nodiscard]] bool respond(std::uint16_t tag, Opcode response);
@@ -60,14 +60,8 @@ public:
     void reset();
 
 private:
-    struct Mix {
-        std::uint64_t operator()(std::uint64_t line) const {
-            line *= 0x9E3779B97F4A7C15ULL;
-            return line ^ line >> 32U;
-        }
-    };
-    using Lines = FlatMap<std::uint64_t, HostState, Mix>;
-    using Snooped = FlatMap<std::uint64_t, std::uint16_t, Mix>;
+    using Lines = FlatMap<std::uint64_t, HostState, NumberHash>;
+    using Snooped = FlatMap<std::uint64_t, std::uint16_t, NumberHash>;
 
     [[nodiscard]] const Snoop* find(std::uint16_t tag) const;
 

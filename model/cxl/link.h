@@ -43,7 +43,8 @@ struct LinkConfig {
     std::uint32_t request_credits = 64;    ///< Req that the card has room for
     std::uint32_t write_credits = 64;      ///< RwD that the card has room for
     std::uint32_t response_credits = 128;  ///< NDR, and DRS, that the host has room for
-    /// CXL.io that the receiver has room for: posted, non-posted, completions.
+    /// CXL.io that the receiver has room for: posted, non-posted, completions; headers, and data in
+    /// units of 16 B (assumed: 128 TLPs of 1 KiB, less a header's).
     std::array<IoCredits, 3> io_credits{{{128, 8188}, {256, 0}, {128, 8188}}};
     std::optional<Rate> push_rate_limit;  ///< experimental: payload of the card's writes
     std::optional<Rate> pull_rate_limit;  ///< experimental: payload of host reads from the card

@@ -78,9 +78,9 @@ MemOutcome MemCore::execute(tlm::tlm_generic_payload& payload) {
     outcome.write = payload.is_write();
     const bool refused_write = outcome.write && !m_memory.writable(outcome.line);
     const bool no_such_device = extension != nullptr && extension->ld_id != 0;
-    const bool no_snoop =
-        outcome.opcode == Opcode::kBiConflict && answer && !m_directory.conflict(extension->tag);
-    if (!answer || refused_write || no_such_device || no_snoop) {
+    const bool refused = !answer || refused_write || no_such_device;
+    if (refused || (outcome.opcode == Opcode::kBiConflict &&
+                    !m_directory.conflict(extension->tag, outcome.line))) {
         ++(refused_write ? m_counters.refused_writes : m_counters.refused);
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return outcome;
@@ -132,7 +132,7 @@ bool MemCore::behind_snoop(const tlm::tlm_generic_payload& payload) const {
 void MemCore::reset() {
     m_decoders.reset();
     m_directory.reset();
-    m_meta = Meta();
+    m_meta.clear();
     m_viral = false;
 }
 

@@ -45,8 +45,8 @@ public:
     /// line or streams, TLM_ADDRESS_ERROR outside the map (with an extension: MemData-NXM and all
     /// ones), TLM_COMMAND_ERROR for a command that does not go with the opcode,
     /// TLM_GENERIC_ERROR for undefined fields, for a logical device that is not there (only LD-ID 0
-    /// is), for writes into protected lines, and, without an extension to carry it, for poison. A
-    /// refused request changes nothing.
+    /// is), for writes into protected lines, for a BIConflict whose tag is no snoop of its line,
+    /// and, without an extension to carry it, for poison. A refused request changes nothing.
     MemOutcome execute(tlm::tlm_generic_payload& payload);
 
     /// Reads or writes without side effects: any length, across lines; returns the bytes done,
@@ -81,13 +81,7 @@ private:
 
     void exchange_meta(MemExtension& extension, Dpa line);
 
-    struct Mix {
-        std::uint64_t operator()(std::uint64_t line) const {
-            line *= 0x9E3779B97F4A7C15ULL;
-            return line ^ line >> 32U;
-        }
-    };
-    using Meta = FlatMap<std::uint64_t, MetaValue, Mix>;
+    using Meta = FlatMap<std::uint64_t, MetaValue, NumberHash>;
 
     HdmDecoders m_decoders;
     Meta m_meta;  ///< of HDM-H lines; Any where the host has never said

@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint64_t kMillion = 1'000'000;
 /// Marks a message of a snoop on the wire; below is its tag.
 constexpr std::uint32_t kSnoopMessage = 1U << 31;
+/// Bits of a snoop's tag; above it, an event holds the number of resets before it.
+constexpr std::uint32_t kTagBits = 12;
+constexpr std::uint32_t kTagMask = (1U << kTagBits) - 1;
 
 HdmConfig with_back_invalidate(HdmConfig config, const LinkConfig& link) {
     config.back_invalidate = link.flit != FlitLayout::k68B;
@@ -34,7 +37,7 @@ MemTarget::MemTarget(sc_core::sc_module_name name, const LinkConfig& link,
       m_meter(config.dev_load),
       m_events("events"),
       m_slots(config.depth),
-      m_snoops(4096),
+      m_snoops(std::size_t{1} << kTagBits),
       m_waiting(config.depth) {
     m_free_slots.reserve(config.depth);
     for (std::uint32_t i = config.depth; i != 0; --i) m_free_slots.push_back(i - 1);
@@ -224,9 +227,9 @@ void MemTarget::handle(const Event& event) {
             advance_link();
             break;
         case Step::kSnoop: {
-            const auto tag = static_cast<std::uint16_t>(event.subject & 0xFFFU);
+            const auto tag = static_cast<std::uint16_t>(event.subject & kTagMask);
             // A message of before a reset is lost.
-            if (event.subject >> 12U != (m_generation & 0xFFFFFU)) break;
+            if (event.subject >> kTagBits != m_generation) break;
             snoop_message_arrived(tag);
             break;
         }
@@ -266,8 +269,8 @@ void MemTarget::advance_link() {
 void MemTarget::arrived(Direction direction, const FlitMessage& message, Time at) {
     m_link->consumed(direction, message.channel, at);
     if ((message.id & kSnoopMessage) != 0) {
-        const std::uint32_t tag = message.id & 0xFFFU;
-        m_events.schedule(at + m_config.processing, {Step::kSnoop, tag | m_generation << 12U});
+        const std::uint32_t tag = message.id & kTagMask;
+        m_events.schedule(at + m_config.processing, {Step::kSnoop, tag | m_generation << kTagBits});
         return;
     }
     Slot& slot = m_slots[message.id];
@@ -376,7 +379,7 @@ void MemTarget::send_snoop_message(std::uint16_t tag, SnoopMessage::Kind kind) {
     const Direction direction = snoop ? Direction::kToHost : Direction::kToCard;
     if (m_config.fidelity == LinkFidelity::kBurst) {
         m_events.schedule(m_path.message(direction, now()),
-                          {Step::kSnoop, tag | m_generation << 12U});
+                          {Step::kSnoop, tag | m_generation << kTagBits});
         return;
     }
     m_link->push(direction, {kSnoopMessage | tag, snoop ? Channel::kBiSnp : Channel::kBiRsp, false},
@@ -408,7 +411,7 @@ void MemTarget::reset() {
     m_core.reset();
     m_link = std::make_unique<LineLink>(m_link_config, client(), m_faults);
     m_crc_errors = 0;
-    ++m_generation;
+    m_generation = (m_generation + 1) & (UINT32_MAX >> kTagBits);
     for (SnoopMessage& message : m_snoops) message.kind = SnoopMessage::Kind::kNone;
     m_link_armed = Time::never();
     m_blocked.clear();

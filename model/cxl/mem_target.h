@@ -75,7 +75,8 @@ public:
     void connect(SnoopedHostIf& host) { m_host = &host; }
     void listen(LinkErrorListener& listener) { m_errors = &listener; }
     /// The card wants a line of an HDM-DB region for itself: sends the snoop that this needs.
-    /// False where one is needed and cannot start yet.
+    /// False where one is needed and cannot start yet. The engine asks for none yet: its frames are
+    /// not the host's to write.
     [[nodiscard]] bool claim(Dpa line, bool write);
     /// The host sends BIRsp. False, and nothing is sent, for one that answers no snoop under way,
     /// or answers it again.
@@ -87,7 +88,6 @@ public:
 
     /// Requests accepted and not yet answered.
     [[nodiscard]] std::uint32_t in_flight() const { return m_used; }
-    [[nodiscard]] DevLoad dev_load() const { return m_meter.level(); }
     [[nodiscard]] std::uint64_t answers() const { return m_answers; }
     void set_faults(const WireFaults& faults) {
         m_faults = faults;

@@ -244,8 +244,7 @@ void Wire::send_io(Time start, Delivery& delivery) {
     if (corrupted()) {
         ++m_counters.crc_errors;
         m_io_from = delivery.arrival + m_config.propagation;
-        m_io_owed.insert(m_io_owed.end(), delivery.io_credits.begin(), delivery.io_credits.end());
-        delivery.io_credits.clear();
+        m_io_owed.swap(delivery.io_credits);  // they go with the next
         return;
     }
     room -= std::min(room, dllps);

@@ -30,8 +30,8 @@ public:
     /// Starts a copy of `size` bytes now; copies of one direction run one after another.
     virtual void start_bulk(BulkDirection direction, std::uint32_t token, Bytes size) = 0;
     /// The bytes behind a copy, for runs that carry them.
-    virtual void read_bytes(Dpa address, std::span<std::uint8_t> data) const = 0;
-    virtual void write_bytes(Dpa address, std::span<const std::uint8_t> data) = 0;
+    virtual void read(Dpa address, std::span<std::uint8_t> data) const = 0;
+    virtual void write(Dpa address, std::span<const std::uint8_t> data) = 0;
 };
 
 }  // namespace kvplane::engine

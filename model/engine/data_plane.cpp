@@ -429,9 +429,9 @@ void DataPlane::demote_payload(const MoveJob& job, const MoveJob::Block& block) 
 /// Whether the block in `frame`, whose bytes are in the buffer, must not be delivered.
 bool DataPlane::poisoned(TierFrame frame) {
     const Dpa from = m_tier.frames().address(frame);
-    if (m_poison.touches(from, m_config.block)) {
+    if (const auto bad = m_poison.within(from, m_config.block); !bad.empty()) {
         m_log.add(management::Severity::kFailure, management::MediaEvent::kPoisonMoved,
-                  m_poison.within(from, m_config.block).front().line, now());
+                  bad.front().line, now());
         return true;
     }
     if (!m_config.payload_bytes || m_chunks.intact(m_tier.frames().number(frame), m_buffer)) {

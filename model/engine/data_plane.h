@@ -71,21 +71,15 @@ public:
     void submission_tail(std::uint32_t queue, std::uint32_t tail) override;
     void completion_head(std::uint32_t queue, std::uint32_t head) override;
 
-    // Copies by a host-side mover.
+    // Copies by a host-side mover, and the bytes of all accesses by the host.
     void open_bulk(BulkDirection direction, Rate cap, BulkClient& client) override;
     void start_bulk(BulkDirection direction, std::uint32_t token, Bytes size) override;
-    void read_bytes(Dpa address, std::span<std::uint8_t> data) const override;
-    void write_bytes(Dpa address, std::span<const std::uint8_t> data) override;
+    void read(Dpa address, std::span<std::uint8_t> data) const override;
+    void write(Dpa address, std::span<const std::uint8_t> data) override;
 
     // The host's CXL.mem. A frame that holds a block cannot be written.
     Time access_line(Time at, Dpa line, bool write) override;
     [[nodiscard]] Time idle_latency() const override { return m_dram.idle_latency(); }
-    void read(Dpa address, std::span<std::uint8_t> data) const override {
-        read_bytes(address, data);
-    }
-    void write(Dpa address, std::span<const std::uint8_t> data) override {
-        write_bytes(address, data);
-    }
     [[nodiscard]] bool read_poison(Dpa line) override;
     void set_poison(Dpa line, bool poisoned) override;
     [[nodiscard]] bool writable(Dpa line) const override {

@@ -148,11 +148,11 @@ void DataPlane::reset(management::Reset kind) {
     m_registers.reset(management::new_boot_generation(kind));
 }
 
-void DataPlane::read_bytes(Dpa address, std::span<std::uint8_t> data) const {
+void DataPlane::read(Dpa address, std::span<std::uint8_t> data) const {
     m_store.read(address.value, data);
 }
 
-void DataPlane::write_bytes(Dpa address, std::span<const std::uint8_t> data) {
+void DataPlane::write(Dpa address, std::span<const std::uint8_t> data) {
     m_store.write(address.value, data);
 }
 

@@ -217,7 +217,6 @@ Answer CuckooTable::commit_insert(std::uint64_t key, Entry entry, const Found& f
     if (!put(key, entry, (1U << m_config.choices) - 1)) {
         if (m_stash.size() >= m_config.stash) return {.status = Status::kFull};
         m_stash.push_back({.key = key, .entry = entry});
-        m_counters.most_stashed = std::max<std::uint64_t>(m_counters.most_stashed, m_stash.size());
     }
     ++m_size;
     return {.status = Status::kDone, .entry = entry};
@@ -298,7 +297,6 @@ void CuckooTable::kick() {
                                      [](const Stashed& stashed) { return stashed.armed; });
     if (moving == m_stash.end()) throw InvariantError("index: a kick without a key to move");
     if (put(moving->key, moving->entry, kick_reads())) {
-        m_counters.most_kicks = std::max<std::uint64_t>(m_counters.most_kicks, moving->kicks);
         m_stash.erase(moving);
         return;
     }
@@ -306,7 +304,6 @@ void CuckooTable::kick() {
         swap_with_victim(*moving);
     } else {
         ++m_counters.parked;
-        m_counters.most_kicks = std::max<std::uint64_t>(m_counters.most_kicks, moving->kicks);
         moving->armed = false;
         // Behind all that have waited longer.
         std::rotate(moving, moving + 1, m_stash.end());

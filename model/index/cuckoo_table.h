@@ -39,9 +39,7 @@ struct CuckooConfig {
 /// Events since the table was made.
 struct CuckooCounters {
     std::uint64_t kicks = 0;
-    std::uint64_t most_kicks = 0;  ///< of one walk
-    std::uint64_t parked = 0;      ///< walks that ended at the kick limit
-    std::uint64_t most_stashed = 0;
+    std::uint64_t parked = 0;         ///< walks that ended at the kick limit
     std::uint64_t corrected = 0;      ///< words read with one wrong bit
     std::uint64_t uncorrectable = 0;  ///< slots read with two wrong bits in a word
     std::uint64_t entries_read = 0;   ///< after a fingerprint matched

@@ -55,15 +55,12 @@ DramTable::Probe DramTable::insert(const block::BlockKey& key, const Entry& entr
     }
 }
 
-DramTable::Probe DramTable::erase(const block::BlockKey& key) {
-    Probe probe = find(key);
-    if (probe.entry == nullptr) throw InvariantError("index: no entry in DRAM to erase");
-    *probe.entry = Entry{};
-    probe.entry = nullptr;
-    std::uint64_t line = probe.first_line;
-    for (std::uint32_t i = 1; i < probe.lines; ++i, line = next(line)) --m_passed[line];
+void DramTable::erase(const Probe& found) {
+    if (found.entry == nullptr) throw InvariantError("index: no entry in DRAM to erase");
+    *found.entry = Entry{};
+    std::uint64_t line = found.first_line;
+    for (std::uint32_t i = 1; i < found.lines; ++i, line = next(line)) --m_passed[line];
     --m_size;
-    return probe;
 }
 
 void DramTable::grow() {

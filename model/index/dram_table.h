@@ -35,8 +35,8 @@ public:
     [[nodiscard]] Probe find(const block::BlockKey& key);
     /// Adds `key`, which must not be there.
     Probe insert(const block::BlockKey& key, const Entry& entry);
-    /// Removes `key`, which must be there.
-    Probe erase(const block::BlockKey& key);
+    /// Removes what find() has found.
+    void erase(const Probe& found);
 
     [[nodiscard]] std::uint64_t size() const { return m_size; }
     [[nodiscard]] std::uint64_t lines() const { return m_lines.size(); }

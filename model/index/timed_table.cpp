@@ -24,7 +24,8 @@ TimedTable::TimedTable(const IndexConfig& config)
       m_write_port(config.ports == memory::SramPorts::k1r1w),
       m_read_free(config.banks),
       m_write_free(config.banks),
-      m_buffers(config.choices) {
+      m_buffers(config.choices),
+      m_commits(std::bit_ceil(std::size_t{m_figures.latency_cycles()} + 2)) {
     for (StoreBuffer& buffer : m_buffers) {
         buffer.waiting.reserve(m_store_buffer + 1);
         buffer.lingering.reserve(m_store_buffer + 1);
@@ -49,7 +50,7 @@ TimedAnswer TimedTable::submit(const Request& request, Time at) {
         std::fill(m_read_free.begin(), m_read_free.end(), 0);
         std::fill(m_write_free.begin(), m_write_free.end(), 0);
         for (StoreBuffer& buffer : m_buffers) buffer.lingering.clear();
-        m_commits.fill({});
+        m_commits.assign(m_commits.size(), {});
     }
     const Cycle cycle = admit(request, std::max(cycle_at_or_after(at), m_next_slot));
     read_banks(request.key, cycle);
@@ -131,7 +132,7 @@ void TimedTable::record_commit(const Request& request, const Answer& answer, std
     const bool to_stash = m_table.stashed() != stashed;
     if (to_stash) commit.writes |= kStashBit;
     commit.inserts = request.operation == Operation::kInsert && answer.done() && !to_stash;
-    m_commits[commits % kInFlight] = commit;
+    m_commits[commits & (m_commits.size() - 1)] = commit;
     if (!m_kick_pending && m_table.kicking()) {
         m_kick_pending = true;
         m_kick.ready = commits;
@@ -247,7 +248,7 @@ void TimedTable::read_for_kick(Cycle cycle) {
 void TimedTable::commit_kick(Cycle cycle) {
     // A request's commit goes first where both would write the stash or one choice; the kick's own
     // choice is known only then, so that any write holds it up.
-    const Commit& commit = m_commits[(cycle + 1) % kInFlight];
+    const Commit& commit = m_commits[(cycle + 1) & (m_commits.size() - 1)];
     if (commit.cycle == cycle + 1 && commit.writes != 0) return;
     const bool full = std::any_of(m_buffers.begin(), m_buffers.end(), [&](const StoreBuffer& b) {
         return b.waiting.size() >= m_store_buffer;

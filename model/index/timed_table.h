@@ -100,7 +100,6 @@ private:
     };
     static constexpr std::uint32_t kStashBit = 1U << CuckooTable::kMostChoices;
     static constexpr Cycle kPatience = 64;
-    static constexpr std::size_t kInFlight = 16;
 
     [[nodiscard]] Cycle cycle_at_or_after(Time at) const;
     [[nodiscard]] Time time_of(Cycle cycle) const {
@@ -144,7 +143,7 @@ private:
     std::uint32_t m_pending = 0;  ///< writes that wait, of all buffers
     bool m_kick_pending = false;
     Kick m_kick;
-    std::array<Commit, kInFlight> m_commits{};  ///< by cycle, modulo
+    std::vector<Commit> m_commits;  ///< by cycle, modulo: as many as the longest request is long
     TimedCounters m_counters;
 };
 

@@ -13,8 +13,6 @@ TlmIndex::TlmIndex(const IndexConfig& config)
       m_filter(config.filter.value_or(Bytes{})),
       m_commit_time(config.clock.cycles(m_sram.latency_cycles())),
       m_queue_time(config.clock.cycles(lookup_cycles()) - m_commit_time),
-      m_period(config.clock.cycles(1)),
-      m_fills(config.fill),
       m_probe_done(std::max<std::uint32_t>(config.dram_probes, 1)) {
     m_due.reserve(m_probe_done.size());
 }
@@ -52,7 +50,7 @@ LookupResult TlmIndex::lookup(const block::BlockKey& key, Time at) {
 }
 
 LookupResult TlmIndex::lookup_behind(const block::BlockKey& key, Time at) {
-    if (m_dram.size() == 0 || !m_filter.may_hold(key.fold())) return {std::nullopt, at, at};
+    if (!may_be_behind(key.fold())) return {std::nullopt, at, at};
     return probe(key, at, at);
 }
 
@@ -67,7 +65,7 @@ LookupResult TlmIndex::probe(const block::BlockKey& key, Time issued, Time at) {
         return {std::nullopt, issued, done};
     }
     ++m_counters.dram_hits;
-    if (m_fills && m_due.size() < m_due.capacity()) m_due.push_back({done, key});
+    if (m_config.fill && m_due.size() < m_probe_done.size()) m_due.push_back({done, key});
     return {*found.entry, issued, done};
 }
 
@@ -114,7 +112,7 @@ UpdateResult TlmIndex::update(const block::BlockKey& key, const Entry& entry, Fi
                               std::optional<std::uint8_t> expect, Time at) {
     fill_due(at);
     const std::uint64_t fold = key.fold();
-    if (m_filter.may_hold(fold)) {
+    if (may_be_behind(fold)) {
         const DramTable::Probe found = m_dram.find(key);
         if (found.entry != nullptr) {
             at += m_commit_time;
@@ -144,13 +142,16 @@ UpdateResult TlmIndex::update(const block::BlockKey& key, const Entry& entry, Fi
 Time TlmIndex::erase(const block::BlockKey& key, Time at) {
     fill_due(at);
     const std::uint64_t fold = key.fold();
-    if (m_filter.may_hold(fold) && m_dram.find(key).entry != nullptr) {
-        const DramTable::Probe probe = m_dram.erase(key);
-        m_filter.remove(fold);
-        at += m_commit_time;
-        const Time read = read_lines(probe, at);
-        write_line(probe.first_line + probe.lines - 1, at);
-        return read;
+    if (may_be_behind(fold)) {
+        const DramTable::Probe found = m_dram.find(key);
+        if (found.entry != nullptr) {
+            m_dram.erase(found);
+            m_filter.remove(fold);
+            at += m_commit_time;
+            const Time read = read_lines(found, at);
+            write_line(found.first_line + found.lines - 1, at);
+            return read;
+        }
     }
     const TimedAnswer timed = submit({.operation = Operation::kDelete, .key = fold}, at);
     if (!timed.answer.done() && m_counters.lost == 0) {
@@ -163,7 +164,7 @@ Time TlmIndex::rebuild(std::span<const HotRecord> records, Bytes block, Time at)
     Time done = at;
     for (const HotRecord& record : records) {
         const Time read = m_records->read_record_line(at, record.extents[0]);
-        at += m_period;
+        at += m_config.clock.cycles(1);
         done = std::max(done, read);
         if (record.extent_count == 0 || !intact(record)) continue;
         LookupResult found = lookup(record.key, read);
@@ -200,7 +201,8 @@ void TlmIndex::fill(const block::BlockKey& key, Time at) {
     const TimedAnswer timed =
         submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, at);
     if (!timed.answer.done()) return;
-    const DramTable::Probe removed = m_dram.erase(key);
+    const DramTable::Probe removed = m_dram.find(key);  // anew: the victim may have moved lines
+    m_dram.erase(removed);
     m_filter.remove(fold);
     write_line(removed.first_line + removed.lines - 1, at);
     ++m_counters.fills;

@@ -58,6 +58,8 @@ public:
     /// inserted. `block`: the size of a block before coding. Returns when all is done.
     Time rebuild(std::span<const HotRecord> records, Bytes block, Time at);
 
+    /// Request and response queue, one cycle each (assumed).
+    static constexpr std::uint32_t kQueueCycles = 2;
     /// Cycles from request to answer of an SRAM hit without waiting.
     [[nodiscard]] std::uint32_t lookup_cycles() const {
         return m_sram.latency_cycles() + kQueueCycles;
@@ -68,9 +70,6 @@ public:
     [[nodiscard]] CuckooTable& table() { return m_sram.table(); }
 
 private:
-    /// Request and response queue, one cycle each (assumed).
-    static constexpr std::uint32_t kQueueCycles = 2;
-
     struct Fill {
         Time at;
         block::BlockKey key;
@@ -78,6 +77,10 @@ private:
 
     /// Submits; an entry that turns out to be beyond correction is dropped and counted.
     TimedAnswer submit(const Request& request, Time at);
+    /// Whether the part in DRAM may hold a key of this fold.
+    [[nodiscard]] bool may_be_behind(std::uint64_t fold) const {
+        return m_dram.size() != 0 && m_filter.may_hold(fold);
+    }
     [[nodiscard]] LookupResult probe(const block::BlockKey& key, Time issued, Time at);
     /// Reads the lines of a probe, one after the other; returns when the last is there.
     Time read_lines(const DramTable::Probe& probe, Time at);
@@ -97,8 +100,6 @@ private:
     RecordReader* m_records = nullptr;
     Time m_commit_time;
     Time m_queue_time;
-    Time m_period;
-    bool m_fills;
     std::vector<Fill> m_due;         ///< fills that wait, in order of time
     std::vector<Time> m_probe_done;  ///< by place of a probe under way
     std::size_t m_next_probe = 0;

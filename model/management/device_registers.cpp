@@ -49,10 +49,7 @@ void DeviceRegisters::reset() {
     set_viral(false);
 }
 
-void DeviceRegisters::set_viral(bool viral) {
-    m_viral = viral;
-    m_mailbox.set_viral(viral);
-}
+void DeviceRegisters::set_viral(bool viral) { m_mailbox.set_viral(viral); }
 
 void DeviceRegisters::power_on(Time now) {
     reset();
@@ -88,7 +85,7 @@ std::uint64_t DeviceRegisters::word(std::uint64_t offset, Time now) {
     if (offset == kMemdev) {
         m_mailbox.set_media_ready(media_ready(now));
         return (media_ready(now) ? 1U << 2U : 0U) | 1U << 4U |
-               (m_viral ? kFatal | kHotResetNeeded : 0U);
+               (m_mailbox.viral() ? kFatal | kHotResetNeeded : 0U);
     }
     return 0;
 }

@@ -65,7 +65,6 @@ private:
     std::uint64_t m_command = 0;
     std::uint16_t m_return_code = 0;
     bool m_doorbell = false;
-    bool m_viral = false;
     Time m_done_at;
     Mailbox::Answer m_answer;
     Time m_ready_at;

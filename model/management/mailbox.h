@@ -84,6 +84,7 @@ public:
     void set_media_ready(bool ready) { m_ready = ready; }
     /// Viral shows as `maintenance needed` in the health status.
     void set_viral(bool viral) { m_viral = viral; }
+    [[nodiscard]] bool viral() const { return m_viral; }
     [[nodiscard]] Health& health() { return m_health; }
     /// The registers are new: lists are read from their beginning. The clock goes on.
     void restart() { m_cursor.reset(); }

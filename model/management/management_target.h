@@ -30,7 +30,7 @@ public:
 struct ManagementConfig {
     MailboxConfig mailbox;
     DeviceRegistersConfig device;
-    bool starts_cold = true;           ///< false: media have been ready for long
+    bool starts_cold = false;          ///< media become ready after a delay; else they are
     Time access = Time::from_ns(741);  ///< round trip of an MMIO read, measured on Gen5 x16
 };
 

@@ -43,6 +43,7 @@ bool PoisonList::remove(Dpa line) {
 }
 
 std::span<const PoisonList::Record> PoisonList::within(Dpa from, Bytes length) const {
+    if (m_records.empty()) return {};
     const std::size_t begin = position(from);
     std::size_t end = begin;
     while (end != m_records.size() && m_records[end].line.value - from.value < length.count) ++end;
@@ -50,7 +51,9 @@ std::span<const PoisonList::Record> PoisonList::within(Dpa from, Bytes length) c
 }
 
 void PoisonList::heal(Dpa from, Bytes length) {
-    while (touches(from, length)) remove(within(from, length).front().line);
+    for (auto bad = within(from, length); !bad.empty(); bad = within(from, length)) {
+        remove(bad.front().line);
+    }
 }
 
 }  // namespace kvplane::management

@@ -49,10 +49,6 @@ public:
     /// False where the line held none.
     bool remove(Dpa line);
     [[nodiscard]] bool contains(Dpa line) const;
-    /// Whether any line of [from, from + length) holds some.
-    [[nodiscard]] bool touches(Dpa from, Bytes length) const {
-        return !m_records.empty() && !within(from, length).empty();
-    }
     /// Heals what lies in [from, from + length).
     void heal(Dpa from, Bytes length);
     /// Records of [from, from + length), listed or not, in order of address.

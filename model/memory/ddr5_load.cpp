@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/common/errors.h"
 #include "model/common/random.h"
 
 namespace kvplane::memory {
 namespace {
+
+constexpr std::uint32_t kMostRate = 1'500'000;  ///< ppm of the pins; above, arrivals have no gaps
 
 /// Requests in order, with the time at which each is generated.
 class Source {
@@ -64,6 +67,7 @@ public:
             submit_due();
             take_answers(step());
         }
+        measure_moved();
         for (Time at; (at = m_channel.next_event(false)) != Time::never();) take_answers(at);
         m_measure.counters = m_channel.counters();
         m_measure.duration = m_now;
@@ -106,13 +110,10 @@ private:
                 m_measure.read_latency.add(answer->at - from.at);
             }
         }
-        if (!m_source.more() && m_measure.reads == Rate{} && m_measure.writes == Rate{}) {
-            finish();
-        }
     }
 
     /// All requests are in: what was moved since the end of the warm-up.
-    void finish() {
+    void measure_moved() {
         const auto time = static_cast<Uint128>(std::max<std::int64_t>(1, (m_last - m_start).ps));
         const auto rate = [&](std::uint64_t lines) {
             const Uint128 bytes = static_cast<Uint128>(lines) * kLine.count * 1'000'000'000'000U;
@@ -141,6 +142,10 @@ private:
 }  // namespace
 
 DramMeasure measure_dram(const Ddr5Config& config, const DramLoad& load, DramObserver* observer) {
+    if (load.reads + load.writes == 0 || load.requests == 0 || load.span < kLine ||
+        load.rate.ppm > kMostRate) {
+        throw InvariantError("dram load: no requests, no span, or a rate beyond 150 %");
+    }
     return Bench(config, load, observer).run();
 }
 

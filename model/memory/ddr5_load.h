@@ -22,7 +22,7 @@ struct DramLoad {
     std::uint32_t reads = 1;   ///< so many reads ...
     std::uint32_t writes = 0;  ///< ... and then so many writes; not both zero
     /// Open loop: requests come at random, at this share of the pins, and wait outside while the
-    /// queue is full. Zero: closed loop, the next request always waits.
+    /// queue is full; at most 150 %. Zero: closed loop, the next request always waits.
     Ratio rate{0};
     std::uint64_t requests = 200'000;  ///< after the warm-up; 1 or more
     std::uint64_t warm_up = 5'000;     ///< requests that are not measured
@@ -40,6 +40,7 @@ struct DramMeasure {
     Time duration;  ///< of all of it, until the last answer
 };
 
+/// Throws InvariantError on a load outside what DramLoad says.
 [[nodiscard]] DramMeasure measure_dram(const Ddr5Config& config, const DramLoad& load,
                                        DramObserver* observer = nullptr);
 

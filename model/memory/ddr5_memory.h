@@ -57,6 +57,7 @@ public:
     [[nodiscard]] const Ddr5Config& config() const { return m_config; }
     /// Brings all subchannels up to now, and sums what they did.
     [[nodiscard]] Ddr5Counters counters();
+    /// From now on, for all subchannels. Throws UserError on a cap outside its range.
     void set_thermal(const DramThermal& thermal);
     /// Watches one subchannel. Before the first request.
     void observe(std::uint32_t subchannel, DramObserver& observer);

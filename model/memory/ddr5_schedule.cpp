@@ -223,14 +223,15 @@ void Ddr5Subchannel::refresh_step(const DramRefresh::Next& next) {
     }
 }
 
-/// The patrol scrub reads its next line like any other read. Where the last one still waits, or
-/// the queue is full, its turn passes.
+/// The patrol scrub reads its next line like any other read, in a place of its own beside the read
+/// queue's. Where the last one still waits, its turn passes.
 void Ddr5Subchannel::scrub() {
     const Cycle at = m_scrub_due;
     m_scrub_due += m_scrub_interval;
     if (m_scrubbing) return;
     m_scrubbing = true;
-    static_cast<void>(push(kReads, m_scrub_line++ % m_config.data_lines(), at, Origin::kScrub, 0));
+    const std::uint64_t line = m_scrub_line++ % m_config.data_lines();
+    static_cast<void>(push(kReads, line, m_map.place(line), at, Origin::kScrub, 0));
 }
 
 /// What a bank with requests in the current direction would do next.

@@ -97,14 +97,15 @@ void Ddr5Subchannel::submit(Time at, const LineRequest& request) {
 }
 
 void Ddr5Subchannel::submit_read(Cycle at, const LineRequest& request) {
-    if (find_write(request.line, m_map.place(request.line)) != kNone) {
+    const DramPlace place = m_map.place(request.line);
+    if (find_write(request.line, place) != kNone) {
         ++m_counters.forwards;
         m_forwarded.push(
             {m_clock.at(at + kTaken + m_config.timing.burst) + m_config.controller, request.tag});
         return;
     }
     ++m_host_reads;
-    const Index entry = push(kReads, request.line, at, Origin::kHost, request.tag);
+    const Index entry = push(kReads, request.line, place, at, Origin::kHost, request.tag);
     if (m_config.ecc != DramEcc::kInline) return;
     const Index fetch = fetch_check_bits(request.line, at, false);
     if (fetch == kNone) return;
@@ -118,13 +119,14 @@ void Ddr5Subchannel::submit_read(Cycle at, const LineRequest& request) {
 void Ddr5Subchannel::submit_write(Cycle at, const LineRequest& request) {
     m_quick.push({m_clock.at(at + kTaken) + m_config.controller, request.tag});
     const bool reads_first = request.op == LineOp::kPartialWrite && m_config.ecc != DramEcc::kNone;
-    if (find_write(request.line, m_map.place(request.line)) != kNone) {
+    const DramPlace place = m_map.place(request.line);
+    if (find_write(request.line, place) != kNone) {
         ++m_counters.joined;
     } else if (reads_first) {
         ++m_reserved_writes;
-        static_cast<void>(push(kReads, request.line, at, Origin::kModify, 0));
+        static_cast<void>(push(kReads, request.line, place, at, Origin::kModify, 0));
     } else {
-        queue_write(request.line, at, Origin::kHost);
+        static_cast<void>(push(kWrites, request.line, place, at, Origin::kHost, 0));
     }
     if (m_config.ecc == DramEcc::kInline) {
         static_cast<void>(fetch_check_bits(request.line, at, true));
@@ -132,11 +134,12 @@ void Ddr5Subchannel::submit_write(Cycle at, const LineRequest& request) {
 }
 
 void Ddr5Subchannel::queue_write(std::uint64_t line, Cycle at, Origin origin) {
-    if (find_write(line, m_map.place(line)) != kNone) {
+    const DramPlace place = m_map.place(line);
+    if (find_write(line, place) != kNone) {
         ++m_counters.joined;
         return;
     }
-    static_cast<void>(push(kWrites, line, at, origin, 0));
+    static_cast<void>(push(kWrites, line, place, at, origin, 0));
 }
 
 /// Has the check bits of a line in the buffer, or on their way: returns the read that brings them.
@@ -148,8 +151,9 @@ Ddr5Subchannel::Index Ddr5Subchannel::fetch_check_bits(std::uint64_t line, Cycle
         EccBuffer::Line& held = m_ecc[slot];
         if (held.dirty) queue_write(held.line, at, Origin::kEcc);
         held = {.line = check_line};
-        if (find_write(check_line, m_map.place(check_line)) == kNone) {
-            held.fetch = push(kReads, check_line, at, Origin::kEcc, 0);
+        const DramPlace place = m_map.place(check_line);
+        if (find_write(check_line, place) == kNone) {
+            held.fetch = push(kReads, check_line, place, at, Origin::kEcc, 0);
         }
     }
     m_ecc.touch(slot);
@@ -158,10 +162,10 @@ Ddr5Subchannel::Index Ddr5Subchannel::fetch_check_bits(std::uint64_t line, Cycle
     return fetch == EccBuffer::kNone ? kNone : static_cast<Index>(fetch);
 }
 
-Ddr5Subchannel::Index Ddr5Subchannel::push(std::uint32_t direction, std::uint64_t line, Cycle at,
-                                           Origin origin, std::uint32_t tag) {
+Ddr5Subchannel::Index Ddr5Subchannel::push(std::uint32_t direction, std::uint64_t line,
+                                           const DramPlace& place, Cycle at, Origin origin,
+                                           std::uint32_t tag) {
     if (m_free == kNone) throw InvariantError("ddr5: a queue overflows its entries");
-    const DramPlace place = m_map.place(line);
     const Index index = m_free;
     Entry& entry = m_entries[index];
     m_free = entry.next;
@@ -171,7 +175,6 @@ Ddr5Subchannel::Index Ddr5Subchannel::push(std::uint32_t direction, std::uint64_
              .tag = tag,
              .age = m_next_age++,
              .row = static_cast<std::int32_t>(place.row),
-             .column = place.column,
              .bank = static_cast<std::uint8_t>(place.bank),
              .origin = origin};
     List& list = m_lists[direction][place.bank];

@@ -110,7 +110,6 @@ private:
         std::uint32_t tag = 0;
         std::uint32_t age = 0;
         std::int32_t row = 0;
-        std::uint32_t column = 0;
         std::uint8_t bank = 0;
         Origin origin = Origin::kHost;
         Index next = kNone;        ///< of the same bank and direction, younger
@@ -175,8 +174,8 @@ private:
     void set_mode(std::uint32_t mode, Cycle at);
     void update_mode(Cycle at);
 
-    [[nodiscard]] Index push(std::uint32_t direction, std::uint64_t line, Cycle at, Origin origin,
-                             std::uint32_t tag);
+    [[nodiscard]] Index push(std::uint32_t direction, std::uint64_t line, const DramPlace& place,
+                             Cycle at, Origin origin, std::uint32_t tag);
     void unlink(std::uint32_t direction, Index entry);
     [[nodiscard]] Index find_write(std::uint64_t line, const DramPlace& place) const;
     void read_done(Index entry, Cycle at);

@@ -20,14 +20,7 @@ public:
 private:
     static constexpr std::uint64_t kPage = 4096;
     using Page = std::array<std::uint8_t, kPage>;
-    struct Mix {
-        std::uint64_t operator()(std::uint64_t page) const {
-            page *= 0x9E3779B97F4A7C15ULL;
-            return page ^ page >> 32;
-        }
-    };
-
-    FlatMap<std::uint64_t, std::uint32_t, Mix> m_page_of;
+    FlatMap<std::uint64_t, std::uint32_t, NumberHash> m_page_of;
     std::vector<std::unique_ptr<Page>> m_pages;
 };
 

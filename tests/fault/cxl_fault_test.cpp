@@ -118,6 +118,10 @@ TEST_P(CxlFaultTest, ACrcStorm) {
     build(false);
     card->mem.set_faults({300'000, 5});
     EXPECT_EQ(finish(), 0U);
+    // Only formed flits can be hit; burst is the same run without.
+    const bool hit = GetParam() == cxl::LinkFidelity::kLine;
+    EXPECT_EQ(firmware->access(false, 0x110C),
+              hit ? management::ComponentRegisters::kCrcThreshold : 0U);
 }
 
 TEST_P(CxlFaultTest, DecodersThatGoAwayAndComeBack) {

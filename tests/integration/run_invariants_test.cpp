@@ -29,9 +29,9 @@ Sets random_ways(RandomStream& random) {
     // A run selects what to store only where blocks are written as they leave.
     const std::string store = pick(random, {"all", "all", "threshold", "predicted"});
     const std::string when = pick(random, {"write-through", "on-evict"});
-    const std::vector<std::string> policies{"lru",   "fifo", "sieve", "s3-fifo",   "arc",
-                                            "lru-2", "slru", "lfu",   "ema",       "w-tinylfu",
-                                            "gdsf",  "lru",  "lru",   "queue-lru", "priority"};
+    const std::vector<std::string> policies{"lru",   "fifo", "sieve", "s3-fifo", "arc",
+                                            "lru-2", "slru", "lfu",   "ema",     "w-tinylfu",
+                                            "gdsf",  "lru",  "lru",   "priority"};
     return {
         "control.store=" + store,
         "host.demotion=" + (store == "all" ? when : "on-evict"),

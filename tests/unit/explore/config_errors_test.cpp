@@ -49,6 +49,20 @@ TEST_F(ConfigErrors, DuplicateKeyNamesBothLines) {
     });
 }
 
+TEST_F(ConfigErrors, RulesThatNeedWhatARunIsNotTold) {
+    expect({
+        {"control: {replacement: min}\n",
+         "config.yaml:1: control.replacement: min needs the future, which "
+         "only placement.policies can have"},
+        {"control: {tier_eviction: queue-lru}\n",
+         "config.yaml:1: control.tier_eviction: queue-lru is told of what "
+         "waits by 'place' only; use it in placement.policies"},
+        {"control: {store: intent}\nhost: {demotion: on-evict}\n",
+         "config.yaml:1: control.store: 'intent' would store nothing: no request carries intents "
+         "yet"},
+    });
+}
+
 TEST_F(ConfigErrors, WrongType) {
     expect({
         {"seed: one\n", "config.yaml:1: seed: 'one' is not a whole number (digits only)"},

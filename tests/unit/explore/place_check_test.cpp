@@ -89,7 +89,7 @@ TEST_F(PlaceCheckTest, TakesTheConfigsThatComeAlong) {
 
 TEST_F(PlaceCheckTest, RulesThatDoNothingAreRefused) {
     EXPECT_THAT(refused("placement: {demotions: [on-evict, on-evict intent]}\n"),
-                StartsWith("config.yaml:1: placement.demotions: 'intent' stores nothing"));
+                StartsWith("config.yaml:1: placement.demotions: 'intent' would store nothing"));
     EXPECT_THAT(refused("placement: {tier_evictions: [fifo]}\n"),
                 HasSubstr("give placement.tier_capacity"));
     EXPECT_EQ(refused("placement: {tier_evictions: [fifo, lru], tier_capacity: 1 TiB}\n"), "");

@@ -183,13 +183,18 @@ TEST_F(PlaceTest, RentComesWithItsPriceAndWhatArmsHold) {
 TEST_F(PlaceTest, AWarmUpIsSaid) {
     const Json document = place_rows(
         load_text(kSmall, {"placement.warm_up_requests=20", "placement.budgets=[400 MiB]"}));
+    std::array<int, 2> seen{};
     for (const Json& row : document["rows"]) {
-        if (row.contains("policy")) {
+        const bool arm = row.contains("policy");
+        ++seen[arm ? 1 : 0];
+        if (arm) {
             EXPECT_EQ(row["warm_up_requests"], 20);
         } else {
             EXPECT_EQ(row["covers"], "whole trace");
         }
     }
+    EXPECT_GT(seen[0], 0);
+    EXPECT_GT(seen[1], 0);
     try {
         (void)place_rows(load_text(kSmall, {"placement.warm_up_requests=60"}));
         FAIL() << "nothing is left to count";
@@ -202,9 +207,9 @@ TEST_F(PlaceTest, AWarmUpIsSaid) {
 
 TEST_F(PlaceTest, WithoutIterationsThereIsNoDual) {
     const std::vector<std::string> sets{"placement.dual_iterations=0"};
-    for (const Json& row : rows_with(place_rows(load_text(kSmall, sets)), "lb2")) {
-        EXPECT_TRUE(row["lb2"].is_null());
-    }
+    const auto rows = rows_with(place_rows(load_text(kSmall, sets)), "lb2");
+    ASSERT_FALSE(rows.empty());
+    for (const Json& row : rows) EXPECT_TRUE(row["lb2"].is_null());
     std::ostringstream out;
     EXPECT_EQ(place({.config = write("study.yaml", kSmall), .sets = sets}, out), 0);
     EXPECT_NE(out.str().find("LB2 not computed"), std::string::npos);

@@ -131,12 +131,9 @@ TEST(AssembleTest, KeysFollowTheChainOfIds) {
     EXPECT_EQ(w.blocks[1].key, block::make_key(block::extend(root, 6), slice, 9));
 }
 
-TEST(AssembleTest, OneIdAfterTwoOthersIsTwoBlocksOrAContradiction) {
+TEST(AssembleTest, OneIdAfterTwoOthersIsTwoBlocks) {
     const RawTrace trace = make_trace({{0, 32, {1, 3}}, {1, 32, {2, 3}}}, 16);
     EXPECT_EQ(assemble(trace, {}).blocks.size(), 4U);
-    const std::string error =
-        test::user_error("trace", [&] { return assemble(trace, {.ids = IdMode::kPrefix}); });
-    EXPECT_THAT(error, testing::StartsWith(":2: ids: 3 follows another id here than before"));
 }
 
 TEST(AssembleTest, SpreadsEqualStampsInFileOrderUpToTheNext) {

@@ -209,7 +209,6 @@ protected:
         options.assemble.tokens_per_block = tokens_per_block;
         options.assemble.buckets = buckets;
         options.assemble.bucket_offset = offset;
-        options.assemble.ids = IdMode::kPrefix;  // this trace's ids are consistent
         return read_trace(test::shared_path(kTrace).string(), TraceFormat::kAuto, options);
     }
     static constexpr const char* kTrace = "traces/mooncake/conversation_trace.jsonl";

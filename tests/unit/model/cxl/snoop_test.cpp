@@ -32,11 +32,13 @@ protected:
         EXPECT_EQ(extension.drs, Opcode::kMemData);
     }
     /// The host sends BIConflict; what answers it.
-    std::optional<Opcode> conflict(std::uint16_t tag) {
+    std::optional<Opcode> conflict(std::uint16_t tag, std::uint64_t address = kBase,
+                                   std::uint8_t ld_id = 0) {
         MemExtension extension;
+        extension.ld_id = ld_id;
         extension.opcode = Opcode::kBiConflict;
         extension.tag = tag;
-        access(tlm::TLM_IGNORE_COMMAND, kBase, line.data(), 64, &extension);
+        access(tlm::TLM_IGNORE_COMMAND, address, line.data(), 64, &extension);
         return status == tlm::TLM_OK_RESPONSE ? extension.ndr : std::nullopt;
     }
     void wait() { sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_US)); }
@@ -79,6 +81,9 @@ TEST_F(CoherentTest, RequestsWaitBehindASnoopAndWritesDoNot) {
     wait();
     ASSERT_EQ(host.snoops.size(), 1U);
     const std::uint16_t tag = host.snoops[0].tag;
+    EXPECT_FALSE(conflict(tag, kBase + 64)) << "of another line";
+    EXPECT_FALSE(conflict(tag, kBase, 1)) << "of a device that is not there";
+    EXPECT_TRUE(m_target->core().directory().blocks({0}, Channel::kReq)) << "refused is unchanged";
     EXPECT_EQ(conflict(tag), Opcode::kBiConflictAck);
     EXPECT_EQ(status, tlm::TLM_OK_RESPONSE);
     EXPECT_FALSE(conflict(tag)) << "one conflict a snoop";

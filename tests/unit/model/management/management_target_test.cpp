@@ -42,6 +42,7 @@ class ManagementTargetTest : public test::SystemCTest {
 protected:
     ManagementTargetTest() : memory(poison), core({2, {4 * kUnit}, true}, memory) {
         ManagementConfig config;
+        config.starts_cold = true;
         config.mailbox.capacity = {4 * kUnit};
         target = std::make_unique<ManagementTarget>("target", config, core.decoders(), memory,
                                                     poison, events);

@@ -247,6 +247,17 @@ TEST_F(Ddr5MemoryTest, ASecondEndOfAResponseIsReported) {
     EXPECT_EQ(initiator->pool.out(), 0U);
 }
 
+TEST_F(Ddr5MemoryTest, HeatDoublesRefreshes) {
+    build({});
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+    const std::uint64_t cool = memory->counters().refreshes;
+    memory->set_thermal({.double_refresh = true});
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+    const auto hot = static_cast<double>(memory->counters().refreshes - cool);
+    EXPECT_GT(cool, 100U);
+    EXPECT_NEAR(hot, 2.0 * static_cast<double>(cool), 0.02 * hot);
+}
+
 TEST_F(Ddr5MemoryTest, EnablesOfNoLengthAreRefused) {
     build({});
     test::LinePool pool(false);
