@@ -44,7 +44,7 @@ Table run_table(RunConfig& c) {
     });
     t.group("control", [&] { describe(t, c.control); });
     t.group("driver", [&] { describe(t, c.driver); });
-    t.group("card", [&] { describe(t, c.card); });
+    t.group("card", [&] { describe(t, c.card, c.dram); });
     t.key("tier", c.tier, choice<TierPlace>({{"card", TierPlace::kCard}}),
           {kChosen, "baseline", "What the tier is made of."});
     t.group("placement", [&] { describe(t, c.placement); });
