@@ -34,7 +34,7 @@ public:
     Time read_record_line(Time at, std::uint64_t line) override {
         return m_free ? at : m_dram.access_line(at, {line * kLine.count}, {});
     }
-    block::BlockKey key_of(std::uint32_t frame) override { return study_key(frame); }
+    std::optional<block::BlockKey> key_of(std::uint32_t frame) override { return study_key(frame); }
     void start_charging() { m_free = false; }
 
 private:

@@ -44,6 +44,15 @@ CuckooTable::CuckooTable(const CuckooConfig& config)
     m_stash.reserve(m_config.stash);
 }
 
+void CuckooTable::clear() {
+    m_lines.assign(m_lines.size(), {});
+    m_fingerprints.assign(m_fingerprints.size(), 0);
+    m_stash.clear();
+    m_faults.clear();
+    m_written.reset();
+    m_size = 0;
+}
+
 std::uint64_t CuckooTable::key_at(const Place& place, const Entry& entry) const {
     // bucket = rest ^ T(tag), so rest = bucket ^ T(tag).
     return std::uint64_t{entry.tag} << m_log2 | (place.bucket ^ m_hash[place.choice](entry.tag));

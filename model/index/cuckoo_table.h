@@ -74,6 +74,9 @@ public:
     /// Corrects the slots of the next bucket. Returns how many words it corrected.
     std::uint32_t scrub();
 
+    /// Forgets every entry, and what bit errors there are. Events stay counted.
+    void clear();
+
     /// One request without the kicks it starts: those are the caller's to step.
     Answer commit(const Request& request);
     /// The slot that the last commit or kick wrote, or nothing.
@@ -101,7 +104,8 @@ public:
     /// Flips a bit of any slot.
     void flip(const Place& place, std::uint32_t bit);
     /// Slots that no code can correct.
-    [[nodiscard]] std::uint64_t bad_slots();
+    [[nodiscard]] std::vector<Place> bad_places();
+    [[nodiscard]] std::uint64_t bad_slots() { return bad_places().size(); }
     /// Frees them: what they held is lost. Returns how many entries that were.
     std::uint64_t drop_bad();
 

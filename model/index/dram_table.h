@@ -26,6 +26,9 @@ public:
     /// Lays the table out for so many keys. Only while it is empty.
     void reserve(std::uint64_t keys);
 
+    /// Forgets every entry; the lines stay.
+    void clear();
+
     /// What an operation found, and the lines it read on the way: `lines` from `first_line` on.
     struct Probe {
         Entry* entry = nullptr;  ///< valid until the next insert or erase

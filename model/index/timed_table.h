@@ -60,6 +60,9 @@ public:
     /// Submits a request at `at`; requests are accepted in the order of the calls.
     TimedAnswer submit(const Request& request, Time at);
 
+    /// Forgets every entry and what was under way. Events stay counted.
+    void clear();
+
     /// From the accepting edge to the answer.
     [[nodiscard]] std::uint32_t latency_cycles() const { return m_figures.latency_cycles(); }
     [[nodiscard]] const EngineFigures& figures() const { return m_figures; }
