@@ -38,6 +38,8 @@ public:
     [[nodiscard]] Probe find(const block::BlockKey& key);
     /// Adds `key`, which must not be there.
     Probe insert(const block::BlockKey& key, const Entry& entry);
+    /// Has the simulating machine fetch what insert() or find() will read.
+    void prefetch(const block::BlockKey& key) const { __builtin_prefetch(&m_lines[home_of(key)]); }
     /// Removes what find() has found.
     void erase(const Probe& found);
 

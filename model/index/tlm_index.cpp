@@ -138,6 +138,11 @@ InsertResult TlmIndex::insert_refused(const block::BlockKey& key, const Entry& e
     return {Status::kDone, entry, timed.issued, insert_behind(key, entry, done)};
 }
 
+void TlmIndex::load_dram(const block::BlockKey& key, const Entry& entry) {
+    (void)m_dram.insert(key, entry);
+    m_filter.add(key.fold());
+}
+
 Time TlmIndex::insert_behind(const block::BlockKey& key, const Entry& entry, Time at) {
     const DramTable::Probe probe = m_dram.insert(key, entry);
     m_filter.add(key.fold());

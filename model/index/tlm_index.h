@@ -54,6 +54,14 @@ public:
 
     /// Lays the part in DRAM out for a tier of so many blocks; before the first insert.
     void lay_out(std::uint64_t blocks) { m_dram.reserve(blocks); }
+    /// For an index that is not empty when its story begins: puts `key`, which must not be there,
+    /// into the SRAM (false where that has no room), or behind it. Takes no time.
+    [[nodiscard]] bool load_sram(const block::BlockKey& key, const Entry& entry) {
+        return m_sram.table().insert(key.fold(), entry).done();
+    }
+    void load_dram(const block::BlockKey& key, const Entry& entry);
+    /// Ahead of load_dram(), for the speed of the simulation alone.
+    void prefetch_dram(const block::BlockKey& key) const { m_dram.prefetch(key); }
 
     /// Request and response queue, one cycle each (assumed).
     static constexpr std::uint32_t kQueueCycles = 2;
