@@ -100,8 +100,11 @@ void describe_index(Table& t, index::IndexConfig& c) {
     t.key("fingerprint_bits", c.fingerprint_bits, one_of<std::uint32_t>({0, 8, 12, 16}, "bits"),
           {kChosen, "0: whole buckets are read",
            "Fingerprints read before entries: less energy, another SRAM access."});
-    t.key("overflow", c.overflow, choice<index::Overflow>({{"dram", index::Overflow::kDram}}),
-          {kChosen, "baseline", "Where entries go that the SRAM does not hold."});
+    t.key("overflow", c.overflow,
+          choice<index::Overflow>(
+              {{"dram", index::Overflow::kDram}, {"none", index::Overflow::kNone}}),
+          {kChosen, "baseline",
+           "Where entries go that the SRAM does not hold; none: a full index refuses the block."});
     t.key("fill", c.fill, flag(),
           {kChosen, "baseline", "Whether entries found in DRAM move into the SRAM, for a victim."});
     t.key("filter", c.filter, power_of_two<Bytes>({64}, Bytes::from_mib(64)),

@@ -42,6 +42,8 @@ public:
     [[nodiscard]] const serving::Engine& engine() const { return *m_engine; }
     [[nodiscard]] const card::Type3Card& card() const { return *m_card; }
     [[nodiscard]] const index::ResidentIndex& index() const { return *m_index; }
+    /// For faults.
+    [[nodiscard]] index::ResidentIndex& index() { return *m_index; }
 
 private:
     void warmed_up() override;

@@ -28,9 +28,17 @@ ValidationPart rows_alone(const ValidateOptions&) {
 /// The host's defaults: a GPU, its copy engine and its driver.
 ValidationPart host_copies(const ValidateOptions&) { return {validate_host_copies(load({}).run)}; }
 
+/// The default card, built of its DRAM's device and just large enough for the span of the load.
+ValidationPart fidelity(const ValidateOptions&) {
+    const std::vector<std::string> sets{"card.dram.preset=ddr5-5600b",
+                                        "card.tier.capacity=256 MiB"};
+    return {validate_fidelity(load({}, sets).run.card)};
+}
+
 constexpr Part kParts[] = {{"link", &rows_alone<&validate_link>},
                            {"memory", &rows_alone<&validate_dram>},
-                           {"host-copies", &host_copies}};
+                           {"host-copies", &host_copies},
+                           {"fidelity", &fidelity}};
 
 nlohmann::ordered_json to_json(const ValidationRow& row) {
     nlohmann::ordered_json object;

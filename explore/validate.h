@@ -62,6 +62,9 @@ struct ValidationPart {
 /// Copies by a GPU out of host DRAM, and MMIO: V9 and V10. Of the card only its registers count.
 [[nodiscard]] std::vector<ValidationRow> validate_host_copies(const RunConfig& config);
 
+/// The card in burst fidelity against itself in line fidelity. It must name its DRAM's device.
+[[nodiscard]] std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card);
+
 /// The names of the parts.
 [[nodiscard]] std::vector<std::string> validate_parts();
 

@@ -40,7 +40,8 @@ struct DataPlaneCounters {
     std::uint64_t intents = 0;
     std::uint64_t lookups = 0;
     std::uint64_t promoted_blocks = 0;
-    std::uint64_t demoted_blocks = 0;
+    std::uint64_t demoted_blocks = 0;  ///< with an entry in the index
+    std::uint64_t unkept_blocks = 0;   ///< that reached the tier, but lost their reservation
     std::uint64_t discarded_blocks = 0;
     std::uint64_t poisoned_blocks =
         0;                  ///< not delivered: a chunk's CRC was wrong, or a line poisoned
@@ -101,6 +102,8 @@ public:
     void reset(management::Reset kind);
 
     [[nodiscard]] const Tier& tier() const { return m_tier; }
+    /// For faults.
+    [[nodiscard]] Tier& tier() { return m_tier; }
     [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }
     [[nodiscard]] const FlowServers& movers() const { return m_movers; }
 
@@ -123,6 +126,7 @@ private:
     void discard(std::uint32_t id);
     void ready(std::uint32_t job);
     void commit(std::uint32_t job);
+    [[nodiscard]] Time commit_demotion(MoveJob& job);
     void complete_at(std::uint32_t job, Time committed);
     void complete(std::uint32_t job);
     void arm_movers();
@@ -132,7 +136,7 @@ private:
     [[nodiscard]] bool poisoned(TierFrame frame);
 
     Time read_record_line(Time at, std::uint64_t line) override;
-    [[nodiscard]] block::BlockKey key_of(std::uint32_t frame) override;
+    [[nodiscard]] std::optional<block::BlockKey> key_of(std::uint32_t frame) override;
     void block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block, Time start,
                        Time end) override;
     void job_drained(std::uint32_t mover, std::uint32_t id, Time end) override;

@@ -29,7 +29,9 @@ Time DataPlane::read_record_line(Time at, std::uint64_t line) {
     return m_dram.access_line(at, {line * kLine.count}, false, other_load());
 }
 
-block::BlockKey DataPlane::key_of(std::uint32_t frame) { return m_tier.key_of({frame}); }
+std::optional<block::BlockKey> DataPlane::key_of(std::uint32_t frame) {
+    return m_tier.key_of({frame});
+}
 
 Time DataPlane::access_line(Time at, Dpa line, bool write) {
     ++m_host_lines[write ? 1 : 0];
@@ -109,9 +111,9 @@ void DataPlane::drop_moves() {
         if (!job.holds) continue;
         for (const MoveJob::Block& block : job.blocks) {
             if (job.opcode() == Opcode::kDemote) {
-                m_tier.abandon(block.key, block.frame);
+                m_tier.abandon(block.key, block.frame, now());
             } else {
-                m_tier.end_read(block.frame, now());
+                m_tier.end_read(block.key, block.frame, now());
             }
         }
     }

@@ -60,6 +60,9 @@ public:
     /// Submits a request at `at`; requests are accepted in the order of the calls.
     TimedAnswer submit(const Request& request, Time at);
 
+    /// Forgets every entry and what was under way. Events stay counted.
+    void clear();
+
     /// From the accepting edge to the answer.
     [[nodiscard]] std::uint32_t latency_cycles() const { return m_figures.latency_cycles(); }
     [[nodiscard]] const EngineFigures& figures() const { return m_figures; }
@@ -106,11 +109,12 @@ private:
         return {m_origin.ps + static_cast<std::int64_t>(cycle) * m_period.ps};
     }
     [[nodiscard]] std::uint32_t bank_of(std::uint32_t choice, std::uint64_t bucket) const;
-    [[nodiscard]] Cycle admit(const Request& request, Cycle cycle);
-    [[nodiscard]] bool banks_free(std::uint64_t key, Cycle cycle);
+    [[nodiscard]] Cycle admit(const Request& request, const CuckooTable::Buckets& buckets,
+                              Cycle cycle);
+    [[nodiscard]] bool banks_free(const CuckooTable::Buckets& buckets, Cycle cycle) const;
     [[nodiscard]] bool has_credit(const Request& request, Cycle cycle) const;
     [[nodiscard]] std::size_t places_held(std::uint32_t choice, Cycle cycle) const;
-    void read_banks(std::uint64_t key, Cycle cycle);
+    void read_banks(const CuckooTable::Buckets& buckets, Cycle cycle);
     void record_commit(const Request& request, const Answer& answer, std::uint64_t stashed,
                        Cycle cycle);
     void count(const Request& request, const Answer& answer);

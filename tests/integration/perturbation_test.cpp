@@ -217,6 +217,7 @@ const std::vector<Probe> kProbes{
     {"card.index.choices", "1", In::kOverflow, In::kCopy},
     {"card.index.store_buffer", "1", In::kCard, In::kCopy},
     {"card.index.fingerprint_bits", "16", In::kCard, In::kCopy},
+    {"card.index.overflow", "none", In::kOverflow, In::kCopy},
     {"card.index.fill", "false", In::kOverflow, In::kCard},
     {"card.index.filter", "null", In::kOverflow, In::kCard},
     {"card.index.dram_probes", "1", In::kOverflow, In::kCard},
