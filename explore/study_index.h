@@ -32,7 +32,7 @@ public:
     explicit StudyDram(const memory::DramConfig& config) : m_dram(config) {}
 
     Time read_record_line(Time at, std::uint64_t line) override {
-        return m_dram.access_line(at, {line * kLine.count}, {});
+        return m_dram.access_line(at, {line * kLine.count}, false, {});
     }
     std::optional<block::BlockKey> key_of(std::uint32_t frame) override { return study_key(frame); }
 

@@ -214,7 +214,8 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         m_tier.begin_read(found.frame);
         if (found_blocks++ > 0) continue;
         const Time scheduled = found.record_done + m_config.movers.engine.schedule;
-        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), other_load()) +
+        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), false,
+                                  other_load()) +
                m_dram.line_service();
         block.dram = data - scheduled;
     }

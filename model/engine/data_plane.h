@@ -22,6 +22,7 @@
 #include "model/management/poison_list.h"
 #include "model/management/queue_registers.h"
 #include "model/management/reset.h"
+#include "model/memory/ddr5_memory.h"
 #include "model/memory/sparse_store.h"
 
 namespace kvplane::engine {
@@ -64,6 +65,8 @@ public:
     /// The way to host memory and GPU windows.
     DmaPort dma{"dma"};
 
+    /// The host's lines go to this memory, not to the closed form: DevLoad is told from its queues.
+    void serve_host_from(memory::Ddr5Memory& lines) { m_host_memory = &lines; }
     /// Optional; set before the simulation starts.
     void observe(MoveObserver& observer) { m_observer = &observer; }
     [[nodiscard]] management::QueueRegisters& registers() { return m_registers; }
@@ -87,6 +90,7 @@ public:
         return !m_tier.frames().allocated(line);
     }
     [[nodiscard]] Ratio other_load() const override;
+    [[nodiscard]] Ratio queued(Dpa line) override;
     [[nodiscard]] Time wire_wait(cxl::Direction direction) const override;
     void clear() override;
 
@@ -148,6 +152,7 @@ private:
     DataPlaneConfig m_config;
     cxl::Link m_link;
     memory::Dram m_dram;
+    memory::Ddr5Memory* m_host_memory = nullptr;
     Tier m_tier;
     management::PoisonList& m_poison;
     management::EventLog& m_log;

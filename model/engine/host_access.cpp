@@ -21,8 +21,12 @@ Ratio DataPlane::other_load() const {
                                        m_dram.bandwidth().bytes_per_second)};
 }
 
+Ratio DataPlane::queued(Dpa line) {
+    return m_host_memory == nullptr ? Ratio{} : m_host_memory->queued(line);
+}
+
 Time DataPlane::read_record_line(Time at, std::uint64_t line) {
-    return m_dram.access_line(at, {line * kLine.count}, other_load());
+    return m_dram.access_line(at, {line * kLine.count}, false, other_load());
 }
 
 std::optional<block::BlockKey> DataPlane::key_of(std::uint32_t frame) {
@@ -35,7 +39,7 @@ Time DataPlane::access_line(Time at, Dpa line, bool write) {
         m_host_window_open = true;
         m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
     }
-    return m_dram.access_line(at, line, other_load());
+    return m_dram.access_line(at, line, write, other_load());
 }
 
 Time DataPlane::wire_wait(cxl::Direction direction) const {

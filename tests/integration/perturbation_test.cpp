@@ -166,6 +166,7 @@ const std::vector<Probe> kProbes{
     {"driver.ring_entries", "2", In::kCard, In::kCopy},
     {"driver.copy_engine.launch_latency", "5 us", In::kCopy, In::kCard},
     {"driver.copy_engine.issue_interval", "2 us", In::kCopy, In::kCard},
+    {"driver.copy_engine.small_copies", "[1 MiB + 1 us]", In::kCopy, In::kCard},
     {"driver.copy_engine.bandwidth", "10 GB/s", In::kCopy, In::kCard},
     {"driver.copy_engine.bandwidth_d2h", "10 GB/s", In::kCopy, In::kCard},
     {"driver.copy_engine.window", "8 KiB", In::kCopy, In::kCard},
