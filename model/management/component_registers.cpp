@@ -46,8 +46,8 @@ void ComponentRegisters::write_word(std::uint64_t offset, std::uint32_t value) {
     }
 }
 
-void ComponentRegisters::reset() {
-    m_ras = {};
+void ComponentRegisters::reset(Reset kind) {
+    if (kind == Reset::kCold) m_ras = {};
     m_bi_control = 0;
     m_decoders.commit_bi_id(false);
 }

@@ -35,7 +35,8 @@ public:
     void correctable(std::uint32_t bits) { m_ras[3] |= bits; }
     /// The host wrote poison.
     void poison_received() override { uncorrectable(kPoisonReceived); }
-    void reset();
+    /// RAS registers are sticky: they go with the power alone.
+    void reset(Reset kind);
 
     static constexpr std::uint64_t kBlock = 0x10000;
     static constexpr std::uint64_t kCapabilities = 0x1000;

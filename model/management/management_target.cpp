@@ -54,7 +54,7 @@ void ManagementTarget::reset(Reset kind) {
         if (m_listener != nullptr) m_listener->reset_done(kind);
         return;
     }
-    m_component.reset();
+    m_component.reset(kind);
     m_config_space.reset(kind);
     if (!effect_of(kind).decoders) m_decoders.reset();
     // Traffic ends first: what it has moved by now was moved from memory as it was.

@@ -150,6 +150,8 @@ TEST_F(FaultsTest, CrcErrorsShowInTheComponentRegisters) {
     EXPECT_TRUE(initiator.finished());
     EXPECT_EQ(read(), management::ComponentRegisters::kCrcThreshold);
     card.reset(Reset::kHot);
+    EXPECT_EQ(read(), management::ComponentRegisters::kCrcThreshold) << "sticky";
+    card.reset(Reset::kCold);
     EXPECT_EQ(read(), 0U);
 }
 

@@ -426,6 +426,17 @@ TEST_F(ManagementTargetTest, RasStatusClearsByWritingOnes) {
     EXPECT_EQ(read(0x110C), 4U);
 }
 
+TEST_F(ManagementTargetTest, RasRegistersAreGoneWithThePowerAlone) {
+    target->component().uncorrectable(0b101);
+    for (const Reset kind :
+         {Reset::kFunction, Reset::kHot, Reset::kWarm, Reset::kCxl, Reset::kCxlMemClear}) {
+        target->reset(kind);
+        EXPECT_EQ(read(0x1100), 0b101U);
+    }
+    target->reset(Reset::kCold);
+    EXPECT_EQ(read(0x1100), 0U);
+}
+
 TEST_F(ManagementTargetTest, DebugReadsAndRingsNoDoorbell) {
     std::array<std::uint8_t, 4> data{1, 0, 0, 0};
     tlm::tlm_generic_payload payload;
