@@ -84,6 +84,19 @@ void describe_line(Table& t, cxl::LinkConfig& c) {
           {kAssumed, "assumed", "Completions, and data responses, that the host has room for."});
 }
 
+void describe_front_end(Table& t, cxl::FrontEndConfig& c) {
+    t.key("lanes", c.lanes, between<std::uint32_t>(1, 64, "lanes"),
+          {kAssumed, "assumed", "Pipelines that hand lines to the memory, chosen by address."});
+    t.key("interleave", c.interleave, power_of_two<Bytes>({64}, Bytes::from_mib(1)),
+          {kAssumed, "assumed: as the DRAM", "Run of addresses that one lane serves."});
+    const Form<Time> interval = between<Time>(kShortest, kLongest);
+    const std::string source = "assumed: a lane carries 128 GB/s, above link and DRAM";
+    t.key("read", c.read, interval,
+          {kAssumed, source, "From one read of a lane to its next line."});
+    t.key("write", c.write, interval,
+          {kAssumed, source, "From one write of a lane to its next line."});
+}
+
 void describe_mem(Table& t, cxl::MemTargetConfig& c) {
     t.key("fidelity", c.fidelity,
           choice<cxl::LinkFidelity>(
@@ -96,6 +109,7 @@ void describe_mem(Table& t, cxl::MemTargetConfig& c) {
     t.key("processing", c.processing, between<Time>(kShortest, kLongest),
           {kAssumed, "assumed: protocol layers of an ASIC",
            "Protocol layers of the card, each way."});
+    t.group("front_end", [&] { describe_front_end(t, c.front_end); });
     t.key("decoders", c.hdm.decoders, one_of<std::uint32_t>({1, 2, 4, 6, 8, 10}, "decoders"),
           {kChosen, "CXL HDM Decoder Capability; CXL 2.0 devices commonly have 1 to 4",
            "HDM decoders."});

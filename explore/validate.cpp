@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iterator>
@@ -10,6 +11,7 @@
 
 #include "explore/config.h"
 #include "explore/output.h"
+#include "explore/validate_cards.h"
 #include "model/common/errors.h"
 
 namespace kvplane::explore {
@@ -25,6 +27,19 @@ ValidationPart rows_alone(const ValidateOptions&) {
     return {Rows()};
 }
 
+std::vector<std::string> card_files(const std::string& folder) {
+    std::vector<std::string> files;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+    }
+    if (error || files.empty()) {
+        throw UserError("validate: no cards in " + folder + "; --cards names their folder");
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
 /// The host's defaults: a GPU, its copy engine and its driver.
 ValidationPart host_copies(const ValidateOptions&) { return {validate_host_copies(load({}).run)}; }
 
@@ -35,8 +50,27 @@ ValidationPart fidelity(const ValidateOptions&) {
     return {validate_fidelity(load({}, sets).run.card)};
 }
 
+/// Every card of the folder, in order of names, has curves; some have measurements.
+ValidationPart cards(const ValidateOptions& options) {
+    ValidationPart part;
+    const auto add = [&](std::vector<ValidationRow> rows) {
+        std::move(rows.begin(), rows.end(), std::back_inserter(part.rows));
+    };
+    for (const std::string& path : card_files(options.cards)) {
+        const std::string name = std::filesystem::path(path).stem().string();
+        const card::CardConfig card = load(path).run.card;
+        if (name == "mess-x8") add(validate_mess_curve(card));
+        if (name == "seagate-cma") add(validate_cma_blade(card));
+        if (name == "micron-cz120") add(validate_cz120(card));
+        std::vector<LoadedLatencyPoint> curves = loaded_latency(name, card);
+        std::move(curves.begin(), curves.end(), std::back_inserter(part.curves));
+    }
+    return part;
+}
+
 constexpr Part kParts[] = {{"link", &rows_alone<&validate_link>},
                            {"memory", &rows_alone<&validate_dram>},
+                           {"cards", &cards},
                            {"host-copies", &host_copies},
                            {"fidelity", &fidelity}};
 
@@ -89,21 +123,26 @@ nlohmann::ordered_json plot_of(const std::string& card, nlohmann::ordered_json p
                                       {"scale", {{"type", scale}}}};
     };
     const auto layer = [&](const char* mark, const char* which) {
+        nlohmann::ordered_json encoding{{"x", axis("gb_s", "GB/s, reads and writes", "linear")},
+                                        {"order", {{"field", "gb_s"}}},
+                                        {"color", {{"field", "series"}, {"type", "nominal"}}}};
+        if (mark != std::string("rule")) {
+            encoding["y"] = axis("mean_ns", "mean read latency, ns", "log");
+        }
         return nlohmann::ordered_json{
             {"transform", {{{"filter", which}}}},
             {"mark", {{"type", mark}, {"point", mark == std::string("line")}, {"tooltip", true}}},
-            {"encoding",
-             {{"x", axis("gb_s", "GB/s, reads and writes", "linear")},
-              {"y", axis("mean_ns", "mean read latency, ns", "log")},
-              {"order", {{"field", "gb_s"}}},
-              {"color", {{"field", "series"}, {"type", "nominal"}}}}}};
+            {"encoding", encoding}};
     };
-    return {{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
-            {"title", "Loaded latency: " + card},
-            {"data", {{"values", std::move(points)}}},
-            {"width", 560},
-            {"height", 360},
-            {"layer", {layer("line", "!datum.reference"), layer("point", "datum.reference")}}};
+    return {
+        {"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
+        {"title", "Loaded latency: " + card},
+        {"data", {{"values", std::move(points)}}},
+        {"width", 560},
+        {"height", 360},
+        {"layer",
+         {layer("line", "!datum.reference"), layer("point", "datum.reference && datum.mean_ns > 0"),
+          layer("rule", "datum.reference && datum.mean_ns == 0")}}};
 }
 
 void write_folder(const ValidationPart& all, const std::string& document,
@@ -118,7 +157,7 @@ void write_folder(const ValidationPart& all, const std::string& document,
         for (; first < all.curves.size() && all.curves[first].card == card; ++first) {
             points.push_back(to_json(all.curves[first]));
         }
-        write_file(folder + "/loaded-latency-" + card + ".vl.json",
+        write_file(fmt::format("{}/loaded-latency-{}.vl.json", folder, card),
                    plot_of(card, std::move(points)).dump(2) + "\n");
     }
 }

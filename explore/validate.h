@@ -27,17 +27,16 @@ struct ValidationRow {
     [[nodiscard]] bool holds() const;
 };
 
-/// A loaded-latency curve of one card: what the model gave, and the reference points beside it.
+/// A point of a card's loaded-latency curves: of the model, or of a reference beside it.
 struct LoadedLatencyPoint {
     std::string card;    ///< the card's file, without its ending
-    std::string series;  ///< "90 % reads, open loop", "Mess, 90 % reads"
-    std::string
-        loop;  ///< "open, at most 720 outstanding", "closed, 15 a requester"; a reference: ""
-    double offered_gb_s = 0;  ///< 0 in a closed loop, and of a reference
+    std::string series;  ///< "90 % reads"; of a reference, who measured
+    std::string loop;    ///< open or closed, and its limit of lines in flight; empty: a reference
+    double offered_gb_s = 0;  ///< open loop only
     double gb_s = 0;          ///< reads and writes
-    double mean_ns = 0;       ///< of reads, as the series says
-    double p50_ns = 0;        ///< 0 of a reference that has none; so are the rest
-    double p99_ns = 0;
+    double mean_ns = 0;       ///< of reads; 0: a reference that tells a bandwidth alone
+    double p50_ns = 0;        ///< 0 of a reference
+    double p99_ns = 0;        ///< 0 of a reference
     bool reference = false;
 };
 

@@ -2,6 +2,7 @@
 #include "host_driver/gpu/copy_engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/common/errors.h"
 
@@ -29,9 +30,8 @@ Time loop_interval(const CopyEngineConfig& config, Bytes size) {
     return config.issue_interval + below.extra + Time{static_cast<std::int64_t>(rise)};
 }
 
-CopyEngine::CopyEngine(sc_core::sc_module_name name, const CopyEngineConfig& config,
-                       CopyClient& client)
-    : sc_module(name), m_config(config), m_client(client), m_launched("launched") {
+CopyEngine::CopyEngine(sc_core::sc_module_name name, CopyEngineConfig config, CopyClient& client)
+    : sc_module(name), m_config(std::move(config)), m_client(client), m_launched("launched") {
     SC_HAS_PROCESS(CopyEngine);
     SC_METHOD(run);
     sensitive << m_launched.event();

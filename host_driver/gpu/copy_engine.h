@@ -55,7 +55,7 @@ public:
 
 class CopyEngine final : public sc_core::sc_module, private engine::BulkClient {
 public:
-    CopyEngine(sc_core::sc_module_name name, const CopyEngineConfig& config, CopyClient& client);
+    CopyEngine(sc_core::sc_module_name name, CopyEngineConfig config, CopyClient& client);
 
     /// The memory at the far end.
     sc_core::sc_port<engine::BulkMemIf> mem{"mem"};

@@ -39,6 +39,7 @@ MemTarget::MemTarget(sc_core::sc_module_name name, const LinkConfig& link,
       m_memory(lines),
       m_core(with_back_invalidate(config.hdm, link), lines),
       m_path(link, config.processing, lines),
+      m_front_end(config.front_end),
       m_link(std::make_unique<LineLink>(link, client())),
       m_meter(config.dev_load),
       m_events("events"),
@@ -87,6 +88,11 @@ void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, const MemOutcom
     if (extension != nullptr) extension->dev_load = level;
 }
 
+/// When a request that is in the card at `at` is at its memory.
+Time MemTarget::through_front_end(const MemOutcome& outcome, Time at) {
+    return outcome.access ? m_front_end.pass(at, outcome.line, outcome.write) : at;
+}
+
 /// When an access at `at`, now or later, is done.
 Time MemTarget::access(const MemOutcome& outcome, Time at) {
     if (memory.bound()) return memory.access(at, outcome.line, kind_of(outcome));
@@ -97,7 +103,8 @@ Time MemTarget::access(const MemOutcome& outcome, Time at) {
 Time MemTarget::pass(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time at) {
     const Time arrived = m_path.request(outcome, at);
     fill_dev_load(payload, outcome, arrived);
-    const Time done = outcome.access ? access(outcome, arrived) : arrived;
+    const Time passed = through_front_end(outcome, arrived);
+    const Time done = outcome.access ? access(outcome, passed) : passed;
     const BurstPath::Answer answer = m_path.answer(outcome, done);
     const Time idle = outcome.access ? m_memory.idle_latency() : Time{};
     note_waiting(arrived, done - idle + answer.waited);
@@ -261,14 +268,15 @@ void MemTarget::handle(const Event& event) {
 /// The request is in the card at `at`, now or later.
 void MemTarget::arrive(std::uint32_t index, Time at) {
     Slot& slot = m_slots[index];
+    const Time passed = through_front_end(slot.outcome, at);
     if (memory.bound() && slot.outcome.access) {
-        m_events.schedule(at, {Step::kArrive, index});
+        m_events.schedule(passed, {Step::kArrive, index});
         return;
     }
     fill_dev_load(*slot.payload, slot.outcome, at);
-    Time done = at;
+    Time done = passed;
     if (slot.outcome.access) {
-        done = access(slot.outcome, at);
+        done = access(slot.outcome, passed);
         note_waiting(at, done - m_memory.idle_latency());
     }
     m_events.schedule(done, {Step::kMemory, index});

@@ -20,6 +20,7 @@
 #include "model/common/event_heap.h"
 #include "model/cxl/burst_path.h"
 #include "model/cxl/dev_load.h"
+#include "model/cxl/front_end.h"
 #include "model/cxl/line_link.h"
 #include "model/cxl/mem_core.h"
 #include "model/cxl/memory_port.h"
@@ -36,6 +37,7 @@ struct MemTargetConfig {
     /// waits.
     std::uint32_t depth = 64;
     Time processing = Time::from_ns(15);  ///< protocol layers, each way (ASIC)
+    FrontEndConfig front_end;
     LinkFidelity fidelity = LinkFidelity::kBurst;
 };
 
@@ -174,6 +176,7 @@ private:
     void accept_waiting();
     void retry_blocked();
     [[nodiscard]] Time pass(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time at);
+    [[nodiscard]] Time through_front_end(const MemOutcome& outcome, Time at);
     [[nodiscard]] Time access(const MemOutcome& outcome, Time at);
     void fill_dev_load(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time arrived);
     void note_waiting(Time arrived, Time until);
@@ -192,6 +195,7 @@ private:
     LineMemoryIf& m_memory;
     MemCore m_core;
     BurstPath m_path;
+    FrontEnd m_front_end;
     std::unique_ptr<LineLink> m_link;  ///< renewed by a reset
     DevLoadMeter m_meter;
     EventHeap<Event> m_events;

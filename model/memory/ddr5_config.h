@@ -71,6 +71,11 @@ struct Ddr5Config {
     /// Between two refreshes of a rank, and how long one takes. Zero where there are none.
     [[nodiscard]] Cycle refresh_interval() const;
     [[nodiscard]] Cycle refresh_time() const;
+    /// How much later than the first subchannel's the refreshes of another are: they take turns
+    /// between two refreshes of its ranks.
+    [[nodiscard]] Cycle refresh_offset(std::uint32_t subchannel) const {
+        return refresh_interval() / (geometry.ranks * subchannels()) * subchannel;
+    }
 };
 
 /// Throws UserError, one line, where a config contradicts itself or its device.

@@ -22,7 +22,9 @@ Ddr5Memory::Ddr5Memory(sc_core::sc_module_name name, const Ddr5Config& config, S
       m_armed(config.subchannels(), Time::never()),
       m_steps("steps") {
     m_subchannels.reserve(config.subchannels());
-    for (std::uint32_t i = 0; i < config.subchannels(); ++i) m_subchannels.emplace_back(config);
+    for (std::uint32_t i = 0; i < config.subchannels(); ++i) {
+        m_subchannels.emplace_back(config, nullptr, config.refresh_offset(i));
+    }
     socket.register_b_transport(this, &Ddr5Memory::b_transport);
     socket.register_nb_transport_fw(this, &Ddr5Memory::nb_transport_fw);
     socket.register_transport_dbg(this, &Ddr5Memory::transport_dbg);

@@ -38,13 +38,14 @@ Ddr5Counters& Ddr5Counters::operator+=(const Ddr5Counters& other) {
     return *this;
 }
 
-Ddr5Subchannel::Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer)
+Ddr5Subchannel::Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer,
+                               Cycle refresh_offset)
     : m_config(checked(config)),
       m_observer(observer),
       m_clock(config.timing.speed),
       m_map(config.mapping, config.geometry),
       m_banks(config.timing, config.geometry, config.writes_modify),
-      m_refresh(config),
+      m_refresh(config, refresh_offset),
       m_ecc(config.ecc == DramEcc::kInline ? config.ecc_buffer : 0),
       m_entries(std::size_t{config.read_queue} + config.write_queue + 2),
       m_waits(config.read_queue),

@@ -65,7 +65,9 @@ struct Ddr5Counters {
 class Ddr5Subchannel {
 public:
     /// `observer`, if any, sees every command in order and must outlive this.
-    explicit Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer = nullptr);
+    /// `refresh_offset` puts all refreshes off, so that subchannels need not refresh together.
+    explicit Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer = nullptr,
+                            Cycle refresh_offset = 0);
 
     /// Whether there is room for such a request at the time of the last advance(); with room,
     /// submit() takes it.

@@ -21,7 +21,7 @@ Dram::Dram(const DramConfig& config)
       m_free_at(std::size_t{config.channels} * config.subchannels) {
     if (!config.device) return;
     m_interleave.emplace(*config.device);
-    for (std::size_t i = 0; i < m_free_at.size(); ++i) m_queues.emplace_back(*config.device);
+    for (std::uint32_t i = 0; i < m_free_at.size(); ++i) m_queues.emplace_back(*config.device, i);
 }
 
 Rate Dram::bandwidth() const {

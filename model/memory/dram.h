@@ -61,7 +61,8 @@ private:
     /// The queue of a subchannel whose device is known. Reads go before writes, until too many
     /// wait.
     struct Queue {
-        explicit Queue(const Ddr5Config& device) : rows(device) {}
+        Queue(const Ddr5Config& device, std::uint32_t subchannel)
+            : rows(device, device.refresh_offset(subchannel)) {}
         DramRows rows;
         std::int64_t writes = 0;  ///< taken and not yet in a batch
         Time batch_start;         ///< of the last batch

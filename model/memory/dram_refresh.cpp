@@ -10,7 +10,7 @@ constexpr Cycle kLongAgo = -1'000'000'000;
 
 }  // namespace
 
-DramRefresh::DramRefresh(const Ddr5Config& config)
+DramRefresh::DramRefresh(const Ddr5Config& config, Cycle offset)
     : m_geometry(config.geometry),
       m_same_bank(config.refresh == DramRefreshMode::kSameBank),
       m_interval(config.refresh_interval()),
@@ -22,7 +22,7 @@ DramRefresh::DramRefresh(const Ddr5Config& config)
         rank.last_refresh = kLongAgo;
         rank.last_activate = kLongAgo;
         // Ranks take turns.
-        if (m_interval != 0) rank.due = m_interval + m_interval * r / m_geometry.ranks;
+        if (m_interval != 0) rank.due = offset + m_interval + m_interval * r / m_geometry.ranks;
     }
     find_soonest();
 }

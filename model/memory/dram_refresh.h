@@ -25,7 +25,8 @@ public:
         std::uint32_t rank = 0;
     };
 
-    explicit DramRefresh(const Ddr5Config& config);
+    /// The first refresh is `offset` later than an interval.
+    explicit DramRefresh(const Ddr5Config& config, Cycle offset = 0);
 
     /// The earliest step of all ranks, at `floor` or later.
     [[nodiscard]] Next next(const DramBanks& banks, Cycle floor) const;

@@ -14,13 +14,14 @@ constexpr Cycle kSchedule = 1;
 
 }  // namespace
 
-DramRows::DramRows(const Ddr5Config& config)
+DramRows::DramRows(const Ddr5Config& config, Cycle refresh_offset)
     : m_timing(config.timing),
       m_geometry(config.geometry),
       m_same_bank(config.refresh == DramRefreshMode::kSameBank),
       m_stops(!m_same_bank && config.refresh_interval() != 0 && config.geometry.ranks == 1),
       m_interval(config.refresh_interval()),
       m_refresh(config.refresh_time()),
+      m_offset(refresh_offset),
       m_clock(config.timing.speed),
       m_map(config.mapping, config.geometry),
       m_banks(config.geometry.all_banks()),
@@ -61,7 +62,7 @@ Cycle DramRows::end_of_refresh(std::uint32_t bank, Cycle due) {
 Cycle DramRows::last_refresh(std::uint32_t bank, Cycle at) const {
     if (m_interval == 0) return kNone;
     const Cycle rank = bank / m_geometry.rank_banks();
-    Cycle first = m_interval + m_interval * rank / m_geometry.ranks;
+    Cycle first = m_offset + m_interval + m_interval * rank / m_geometry.ranks;
     Cycle period = m_interval;
     if (m_same_bank) {
         first += m_interval * (bank % m_geometry.banks);

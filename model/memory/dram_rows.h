@@ -15,7 +15,8 @@ namespace kvplane::memory {
 
 class DramRows {
 public:
-    explicit DramRows(const Ddr5Config& config);
+    /// `refresh_offset` as of Ddr5Subchannel.
+    explicit DramRows(const Ddr5Config& config, Cycle refresh_offset = 0);
 
     /// Whether a refresh stops the whole subchannel: one rank, all of its banks.
     [[nodiscard]] bool stops() const { return m_stops; }
@@ -53,6 +54,7 @@ private:
     bool m_stops;
     Cycle m_interval;
     Cycle m_refresh;
+    Cycle m_offset;
     DramClock m_clock;
     AddressMap m_map;
     std::vector<Bank> m_banks;

@@ -224,6 +224,16 @@ TEST_F(CxlConfigTest, EveryFieldMovesWhatItSays) {
          {&S::read, &S::stream, &S::beside},
          {},
          {&S::registers}},
+        {"front_end.read",
+         [](CardConfig& c) { c.mem.front_end.read = Time::from_ns(20); },
+         {&S::stream},
+         {},
+         {&S::read, &S::registers}},
+        {"front_end.write",
+         [](CardConfig& c) { c.mem.front_end.write = Time::from_ns(20); },
+         {&S::stream},
+         {},
+         {&S::read, &S::registers}},
         {"decoders",
          [](CardConfig& c) { c.mem.hdm.decoders = 8; },
          {&S::decoders},
@@ -292,6 +302,26 @@ TEST_F(CxlConfigTest, EveryFieldMovesWhatItSays) {
         for (const What what : row.grows) EXPECT_GT(is.*what, was.*what);
         for (const What what : row.shrinks) EXPECT_LT(is.*what, was.*what);
         for (const What what : row.stays) EXPECT_EQ(is.*what, was.*what);
+    }
+}
+
+/// More lanes share what one is too slow for, unless all lines are in one run of addresses.
+TEST_F(CxlConfigTest, LanesOfTheFrontEndShareByInterleave) {
+    for (const cxl::LinkFidelity fidelity : {cxl::LinkFidelity::kLine, cxl::LinkFidelity::kBurst}) {
+        const auto stream = [&](std::uint32_t lanes, Bytes interleave) {
+            return see([&](CardConfig& c) {
+                       c.mem.fidelity = fidelity;
+                       c.mem.front_end = {.lanes = lanes,
+                                          .interleave = interleave,
+                                          .read = Time::from_ns(20),
+                                          .write = Time::from_ns(20)};
+                   })
+                .stream;
+        };
+        const std::int64_t one = stream(1, {256});
+        EXPECT_NEAR(static_cast<double>(one), 2000 * 20e3, 0.02 * 2000 * 20e3) << "20 ns a line";
+        EXPECT_LT(stream(4, {256}), one / 2);
+        EXPECT_EQ(stream(4, Bytes::from_mib(1)), one) << "one lane has them all";
     }
 }
 

@@ -11,10 +11,11 @@ namespace kvplane::memory {
 namespace {
 
 /// How many of `count` random reads differ by more than a cycle, per mille.
-int differ_per_mille(const Ddr5Config& config, Time longest_gap, std::uint64_t lines) {
+int differ_per_mille(const Ddr5Config& config, Time longest_gap, std::uint64_t lines,
+                     Cycle refresh_offset = 0) {
     constexpr int kCount = 5'000;
-    DramRows rows(config);
-    Ddr5Subchannel channel(config);
+    DramRows rows(config, refresh_offset);
+    Ddr5Subchannel channel(config, nullptr, refresh_offset);
     RandomStream random(7, "dram rows");
     const Time cycle = channel.clock().at(2);
     Time at = Time::from_ns(100);
@@ -42,6 +43,25 @@ TEST(DramRowsTest, LoneReadsTakeTheSameTime) {
             EXPECT_EQ(differ_per_mille(config, gap, 1 << 20), 0) << to_string(preset) << gap.ps;
         }
     }
+}
+
+TEST(DramRowsTest, SubchannelsTakeTurnsToRefresh) {
+    Ddr5Config config;
+    config.channels = 2;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        const Cycle offset = config.refresh_offset(i);
+        EXPECT_EQ(offset, config.refresh_interval() / 4 * i);
+        EXPECT_LE(differ_per_mille(config, Time::from_ns(300), 1 << 20, offset), 15) << i;
+        DramRows rows(config, offset);
+        const DramClock clock(config.timing.speed);
+        const Cycle due = config.refresh_interval() + offset;
+        EXPECT_EQ(rows.after_refresh(clock.at(due - 1)), clock.at(due - 1)) << i;
+        EXPECT_EQ(rows.after_refresh(clock.at(due + 1)), clock.at(due + config.timing.rfc1)) << i;
+    }
+    config.geometry.ranks = 2;
+    EXPECT_EQ(config.refresh_offset(1), config.refresh_interval() / 8);
+    config.refresh = DramRefreshMode::kNone;
+    EXPECT_EQ(config.refresh_offset(1), 0);
 }
 
 TEST(DramRowsTest, RefreshesStopASubchannelOfOneRankAlone) {

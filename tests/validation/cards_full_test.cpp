@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Cards against their references; half a minute.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "explore/config.h"
+#include "explore/validate_cards.h"
+#include "model/common/errors.h"
+#include "model/cxl/link.h"
+
+namespace kvplane::explore {
+namespace {
+
+using Rows = std::vector<ValidationRow>;
+
+card::CardConfig card_of(const std::string& name) {
+    return load(std::string(KVPLANE_SOURCE_DIR) + "/configs/cards/" + name + ".yaml").run.card;
+}
+
+std::set<std::string> fallen(const Rows& rows) {
+    std::set<std::string> ids;
+    for (const ValidationRow& row : rows) {
+        if (!row.holds()) ids.insert(row.id);
+    }
+    return ids;
+}
+
+void expect_sound(const Rows& rows, std::size_t count, std::size_t held_out,
+                  const std::set<std::string>& excused) {
+    std::set<std::string> ids;
+    std::size_t out = 0;
+    for (const ValidationRow& row : rows) {
+        EXPECT_LE(row.tolerance, row.id.starts_with("V2") ? 0.01 : 0.05) << row.id;
+        EXPECT_TRUE(ids.insert(row.id).second) << row.id << " is there twice";
+        if (excused.contains(row.id)) {
+            EXPECT_FALSE(row.reason.empty()) << row.id;
+            EXPECT_FALSE(row.holds()) << row.id << " needs no excuse";
+        } else {
+            EXPECT_TRUE(row.holds()) << row.id << ": " << row.model << " instead of "
+                                     << row.reference_low << " to " << row.reference_high;
+            EXPECT_TRUE(row.reason.empty()) << row.id;
+        }
+        out += row.held_out ? 1 : 0;
+    }
+    EXPECT_EQ(rows.size(), count);
+    EXPECT_EQ(out, held_out);
+}
+
+TEST(ValidateCardsFullTest, MessCurve) {
+    expect_sound(validate_mess_curve(card_of("mess-x8")), 7, 4, {});
+}
+
+TEST(ValidateCardsFullTest, CmaBlade) {
+    expect_sound(validate_cma_blade(card_of("seagate-cma")), 22, 18,
+                 {"V5-slowest-1%", "V6-write-2"});
+}
+
+TEST(ValidateCardsFullTest, Cz120) {
+    expect_sound(validate_cz120(card_of("micron-cz120")), 1, 0, {});
+}
+
+/// Each parameter that was calibrated, or chosen, fells its rows and leaves others.
+TEST(ValidateCardsFullTest, AWrongParameterOfTheBladeFellsItsRows) {
+    const auto change = [](const std::function<void(card::CardConfig&)>& to) {
+        card::CardConfig card = card_of("seagate-cma");
+        to(card);
+        return fallen(validate_cma_blade(card));
+    };
+    const auto processing =
+        change([](card::CardConfig& c) { c.mem.processing = Time::from_ns(120); });
+    EXPECT_TRUE(processing.contains("V5-p50"));
+    EXPECT_TRUE(processing.contains("V5-random-4"));
+    EXPECT_TRUE(processing.contains("V6-read-4"));
+    EXPECT_FALSE(processing.contains("V6-read-1"));
+    EXPECT_FALSE(processing.contains("V6-write-1"));
+    const auto read = change([](card::CardConfig& c) { c.mem.front_end.read = Time::from_ns(11); });
+    EXPECT_TRUE(read.contains("V6-read-1"));
+    EXPECT_TRUE(read.contains("V5-random-24"));
+    EXPECT_FALSE(read.contains("V5-p50"));
+    EXPECT_FALSE(read.contains("V6-write-1"));
+    const auto write =
+        change([](card::CardConfig& c) { c.mem.front_end.write = Time::from_ns(30); });
+    EXPECT_TRUE(write.contains("V6-write-1"));
+    EXPECT_TRUE(write.contains("V6-write-4"));
+    EXPECT_FALSE(write.contains("V6-read-1"));
+    const auto lanes = change([](card::CardConfig& c) { c.mem.front_end.lanes = 4; });
+    EXPECT_TRUE(lanes.contains("V5-random-16"));
+    EXPECT_TRUE(lanes.contains("V6-write-3"));
+    const auto depth = change([](card::CardConfig& c) { c.mem.depth = 128; });
+    EXPECT_TRUE(depth.contains("V5-random-16"));
+    EXPECT_FALSE(depth.contains("V5-random-4"));
+}
+
+TEST(ValidateCardsFullTest, AWrongParameterOfTheOthersFellsItsRows) {
+    card::CardConfig card = card_of("micron-cz120");
+    card.link.multi_data_header = true;
+    EXPECT_EQ(fallen(validate_cz120(card)), std::set<std::string>{"V7"});
+    card = card_of("mess-x8");
+    card.link.sync_header_bypass = false;
+    EXPECT_TRUE(fallen(validate_mess_curve(card)).contains("V2-card-90:10"));
+    card = card_of("mess-x8");
+    card.mem.processing = Time::from_ns(15);
+    EXPECT_TRUE(fallen(validate_mess_curve(card)).contains("V1-idle"));
+    card = card_of("mess-x8");
+    card.lines.refresh = memory::DramRefreshMode::kAllBank;
+    EXPECT_TRUE(fallen(validate_mess_curve(card)).contains("V1-94%"));
+}
+
+TEST(ValidateCardsFullTest, CurvesRiseAndStayBelowTheWireAndThePins) {
+    for (const auto& file :
+         std::filesystem::directory_iterator(std::string(KVPLANE_SOURCE_DIR) + "/configs/cards")) {
+        const std::string name = file.path().stem();
+        SCOPED_TRACE(name);
+        const card::CardConfig card = card_of(name);
+        const double pins = line_dram(card).pins().gb_s();
+        const double wires = 2 * cxl::Link(card.link).wire_rate().gb_s();
+        std::map<std::string, std::vector<LoadedLatencyPoint>> series;
+        for (const LoadedLatencyPoint& point : loaded_latency(name, card)) {
+            if (!point.reference) series[point.series].push_back(point);
+        }
+        EXPECT_GE(series.size(), 2U);
+        for (const auto& [what, points] : series) {
+            SCOPED_TRACE(what);
+            EXPECT_GE(points.size(), 7U);
+            for (std::size_t i = 0; i < points.size(); ++i) {
+                EXPECT_LT(points[i].gb_s, pins);
+                EXPECT_LT(points[i].gb_s, wires);
+                EXPECT_FALSE(points[i].loop.empty());
+                EXPECT_GE(points[i].p99_ns, points[i].p50_ns);
+                if (i == 0) continue;
+                EXPECT_GT(points[i].gb_s, points[i - 1].gb_s * 0.98);
+                EXPECT_GT(points[i].mean_ns, points[i - 1].mean_ns * 0.97);
+            }
+        }
+    }
+}
+
+/// The command on a card whose file has a wrong number: exit code 1, and its plots all the same.
+TEST(ValidateCardsFullTest, ACardThatDoesNotHoldIsAnExitCode) {
+    const std::filesystem::path folder =
+        std::filesystem::path(testing::TempDir()) / "kvplane_validate_cards";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    const std::string file = std::string(KVPLANE_SOURCE_DIR) + "/configs/cards/micron-cz120.yaml";
+    const auto run = [&](const std::string& sets) {
+        std::ofstream(folder / "micron-cz120.yaml") << "include: " << file << "\n" << sets;
+        std::ostringstream out;
+        const int code = validate(
+            {.only = "cards", .json = true, .out = folder / "out", .cards = folder.string()}, out);
+        const auto object = nlohmann::json::parse(out.str());
+        EXPECT_EQ(object["rows"].size(), 1U);
+        EXPECT_GE(object["curves"].size(), 20U);
+        return code;
+    };
+    EXPECT_EQ(run(""), 0);
+    EXPECT_EQ(run("card: {link: {multi_data_header: true}}\n"), 1);
+    std::ifstream plot(folder / "out" / "loaded-latency-micron-cz120.vl.json");
+    const auto spec = nlohmann::json::parse(plot);
+    EXPECT_GE(spec["data"]["values"].size(), 20U);
+    EXPECT_EQ(spec["layer"].size(), 3U);
+    EXPECT_TRUE(std::filesystem::exists(folder / "out" / "validate.json"));
+    std::filesystem::remove_all(folder);
+    std::ostringstream out;
+    EXPECT_THROW((void)validate({.only = "cards", .cards = folder.string()}, out), UserError);
+}
+
+}  // namespace
+}  // namespace kvplane::explore
