@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries that found no slot, each with the rest of its key: all are compared with a request's
+// key. An armed entry is on its way to a slot; a parked one waits until it is armed again.
+// In a cycle at most one of alloc, update, remove and one of place, swap, park is asked for, and
+// never one of either kind (the kick engine waits). Not handled: alloc when full.
+module stash #(
+  parameter int unsigned BucketsLog2 = 16,
+  parameter int unsigned Places = 16,
+  localparam int unsigned PlaceW = Places == 1 ? 1 : $clog2(Places),
+  localparam int unsigned CountW = $clog2(Places + 1),
+  localparam int unsigned EntryW = lookup_pkg::EntryW,
+  localparam int unsigned TagW = lookup_pkg::TagW
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+
+  input  logic [TagW-1:0]        tag_i,
+  input  logic [BucketsLog2-1:0] rest_i,
+  output logic                   hit_o,
+  output logic [EntryW-1:0]      hit_entry_o,
+  output logic                   full_o,
+  output logic [CountW-1:0]      count_o,
+  output logic                   armed_o,  // any
+
+  // On the key above.
+  input  logic                   alloc_i,
+  input  logic                   update_i,
+  input  logic                   remove_i,
+  input  logic [EntryW-1:0]      entry_i,
+  // Arms the next parked entry.
+  input  logic                   rearm_i,
+
+  // The kick engine: the first armed place, and what a place holds.
+  output logic [PlaceW-1:0]      pick_o,
+  input  logic [PlaceW-1:0]      kick_place_i,
+  output logic                   kick_valid_o,
+  output logic [BucketsLog2-1:0] kick_rest_o,
+  output logic [EntryW-1:0]      kick_entry_o,
+  input  logic                   kick_place_done_i,  // the entry has a slot
+  input  logic                   kick_swap_i,
+  input  logic                   kick_park_i,
+  input  logic [BucketsLog2-1:0] kick_swap_rest_i,
+  input  logic [EntryW-1:0]      kick_swap_entry_i
+);
+  logic [Places-1:0] valid_q, armed_q;
+  logic [Places*BucketsLog2-1:0] rest_q;
+  logic [Places*EntryW-1:0] entry_q;
+  logic [PlaceW-1:0] turn_q;  // from where the next parked entry is looked for
+
+  logic [Places-1:0] hit, alloc, rearm, kick, parked;
+  logic found_free, found_parked;
+
+  always_comb begin
+    hit_entry_o = '0;
+    kick_valid_o = 1'b0;
+    kick_rest_o = '0;
+    kick_entry_o = '0;
+    count_o = '0;
+    for (int unsigned p = 0; p < Places; p++) begin
+      hit[p] = valid_q[p] && entry_q[p*EntryW+:TagW] == tag_i &&
+               rest_q[p*BucketsLog2+:BucketsLog2] == rest_i;
+      kick[p] = kick_place_i == PlaceW'(p);
+      if (hit[p]) hit_entry_o = hit_entry_o | entry_q[p*EntryW+:EntryW];
+      if (kick[p]) begin
+        kick_valid_o = valid_q[p];
+        kick_rest_o = rest_q[p*BucketsLog2+:BucketsLog2];
+        kick_entry_o = entry_q[p*EntryW+:EntryW];
+      end
+      count_o = count_o + CountW'(valid_q[p]);
+    end
+  end
+  assign hit_o = |hit;
+  assign full_o = &valid_q;
+  assign armed_o = |armed_q;
+  assign parked = valid_q & ~armed_q;
+
+  always_comb begin
+    alloc = '0;
+    rearm = '0;
+    pick_o = '0;
+    found_free = 1'b0;
+    found_parked = 1'b0;
+    for (int unsigned p = 0; p < Places; p++) begin
+      if (!valid_q[p] && !found_free) begin
+        alloc[p] = 1'b1;
+        found_free = 1'b1;
+      end
+      if (armed_q[Places-1-p]) pick_o = PlaceW'(Places - 1 - p);
+      if (parked[p] && PlaceW'(p) >= turn_q && !found_parked) begin
+        rearm[p] = 1'b1;
+        found_parked = 1'b1;
+      end
+    end
+    for (int unsigned p = 0; p < Places; p++) begin
+      if (parked[p] && !found_parked) begin
+        rearm[p] = 1'b1;
+        found_parked = 1'b1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+      armed_q <= '0;
+      turn_q <= '0;
+    end else begin
+      for (int unsigned p = 0; p < Places; p++) begin
+        if (alloc_i && alloc[p]) begin
+          valid_q[p] <= 1'b1;
+          armed_q[p] <= 1'b1;
+        end
+        if (rearm_i && rearm[p]) begin
+          armed_q[p] <= 1'b1;
+          turn_q <= p == Places - 1 ? '0 : PlaceW'(p + 1);
+        end
+        if ((remove_i && hit[p]) || (kick_place_done_i && kick[p])) begin
+          valid_q[p] <= 1'b0;
+          armed_q[p] <= 1'b0;
+        end
+        if (kick_park_i && kick[p]) armed_q[p] <= 1'b0;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < Places; p++) begin
+      if ((alloc_i && alloc[p]) || (update_i && hit[p])) entry_q[p*EntryW+:EntryW] <= entry_i;
+      if (alloc_i && alloc[p]) rest_q[p*BucketsLog2+:BucketsLog2] <= rest_i;
+      if (kick_swap_i && kick[p]) begin
+        entry_q[p*EntryW+:EntryW] <= kick_swap_entry_i;
+        rest_q[p*BucketsLog2+:BucketsLog2] <= kick_swap_rest_i;
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  logic commits, kicks;
+  assign commits = alloc_i || update_i || remove_i || rearm_i;
+  assign kicks = kick_place_done_i || kick_swap_i || kick_park_i;
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (!(alloc_i && full_o))
+      else $error("an entry into a full stash");
+      assert (!(commits && kicks))
+      else $error("the kick engine and a request write the stash in one cycle");
+      assert ($onehot0(hit))
+      else $error("a key twice in the stash");
+    end
+  end
+`endif
+endmodule

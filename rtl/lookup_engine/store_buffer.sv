@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slot writes of one half that wait for their bank, in order, each as a whole entry. A newer write
+// to a location makes the older one dead: it is skipped. A drained write lingers for reads that
+// were on their way to the SRAM. What it holds overrides the SRAM: by location it kills a slot
+// that was read (and tells whether it is free now), by tag it supplies the entry.
+// Not handled: a push without a free place (see used_o).
+module store_buffer #(
+  parameter int unsigned BucketsLog2 = 16,
+  parameter int unsigned Slots = 4,
+  parameter int unsigned Depth = 16,
+  parameter int unsigned SramLatency = 1,
+  localparam int unsigned SlotW = $clog2(Slots),
+  localparam int unsigned PlaceW = $clog2(Depth),
+  localparam int unsigned CountW = $clog2(Depth + 1),
+  localparam int unsigned EntryW = lookup_pkg::EntryW,
+  localparam int unsigned TagW = lookup_pkg::TagW
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+
+  input  logic                   push_i,
+  input  logic [BucketsLog2-1:0] push_bucket_i,
+  input  logic [SlotW-1:0]       push_slot_i,
+  input  logic [EntryW-1:0]      push_entry_i,
+  output logic [CountW-1:0]      used_o,  // places, lingering ones included
+
+  output logic                   drain_o,
+  output logic [BucketsLog2-1:0] drain_bucket_o,
+  output logic [SlotW-1:0]       drain_slot_o,
+  output logic [EntryW-1:0]      drain_entry_o,
+  input  logic                   drain_ready_i,
+  output logic                   skip_o,  // what waited is dead: another takes its turn
+
+  // S3: the places that hold a bucket, with what is pushed in this cycle.
+  input  logic [BucketsLog2-1:0] match_bucket_i,
+  output logic [Depth-1:0]       match_o,
+
+  // S4: what the matched places say.
+  input  logic [Depth-1:0]       forward_match_i,
+  input  logic [TagW-1:0]        forward_tag_i,
+  output logic [Slots-1:0]       kill_o,
+  output logic [Slots-1:0]       free_o,
+  output logic                   hit_o,
+  output logic [SlotW-1:0]       hit_slot_o,
+  output logic [EntryW-1:0]      hit_entry_o,
+
+  // The slots of a kick's bucket that have been written lately.
+  input  logic [BucketsLog2-1:0] kick_bucket_i,
+  output logic [Slots-1:0]       kick_kill_o,
+
+  output logic                   busy_o
+);
+  localparam int unsigned LingerW = 3;
+  localparam int unsigned StateLsb = lookup_pkg::StateLsb;
+  localparam int unsigned StateW = lookup_pkg::StateW;
+
+  logic [Depth-1:0] valid_q, dead_q, drained_q, free_q;
+  logic [Depth*BucketsLog2-1:0] bucket_q;
+  logic [Depth*SlotW-1:0] slot_q;
+  logic [Depth*EntryW-1:0] entry_q;
+  logic [Depth*LingerW-1:0] linger_q;
+  logic [PlaceW-1:0] head_q, drain_q, tail_q;
+  logic [CountW-1:0] used_q;
+
+  function automatic logic [PlaceW-1:0] after(input logic [PlaceW-1:0] place);
+    after = place == PlaceW'(Depth - 1) ? '0 : place + PlaceW'(1);
+  endfunction
+
+  // Of the next two writes to drain the first may be dead; it is skipped at no cost.
+  logic [PlaceW-1:0] second, drain_place;
+  logic skip, drains;
+  assign second = after(drain_q);
+  assign skip = valid_q[drain_q] && !drained_q[drain_q] && dead_q[drain_q];
+  assign drain_place = skip ? second : drain_q;
+  assign drain_o = valid_q[drain_place] && !drained_q[drain_place] && !dead_q[drain_place];
+  assign drains = drain_o && drain_ready_i;
+  always_comb begin
+    drain_bucket_o = '0;
+    drain_slot_o = '0;
+    drain_entry_o = '0;
+    for (int unsigned p = 0; p < Depth; p++) begin
+      if (drain_place == PlaceW'(p)) begin
+        drain_bucket_o = bucket_q[p*BucketsLog2+:BucketsLog2];
+        drain_slot_o = slot_q[p*SlotW+:SlotW];
+        drain_entry_o = entry_q[p*EntryW+:EntryW];
+      end
+    end
+  end
+
+  // Places are given back in order, two a cycle: those drained for long enough, and those skipped
+  // (a dead write need not linger: the newer one holds its location).
+  logic [PlaceW-1:0] head_second;
+  logic [Depth-1:0] over;
+  logic pop_first, pop_second;
+  always_comb begin
+    for (int unsigned p = 0; p < Depth; p++) begin
+      over[p] = valid_q[p] && drained_q[p] && linger_q[p*LingerW+:LingerW] == '0;
+    end
+  end
+  assign head_second = after(head_q);
+  assign pop_first = over[head_q];
+  assign pop_second = pop_first && over[head_second];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+      dead_q <= '0;
+      drained_q <= '0;
+      head_q <= '0;
+      drain_q <= '0;
+      tail_q <= '0;
+      used_q <= '0;
+      linger_q <= '0;
+    end else begin
+      for (int unsigned p = 0; p < Depth; p++) begin
+        if (drained_q[p] && linger_q[p*LingerW+:LingerW] != '0) begin
+          linger_q[p*LingerW+:LingerW] <= linger_q[p*LingerW+:LingerW] - LingerW'(1);
+        end
+        if (push_i && valid_q[p] && bucket_q[p*BucketsLog2+:BucketsLog2] == push_bucket_i &&
+            slot_q[p*SlotW+:SlotW] == push_slot_i) begin
+          dead_q[p] <= 1'b1;
+        end
+        if (skip && drain_q == PlaceW'(p)) begin
+          drained_q[p] <= 1'b1;
+          linger_q[p*LingerW+:LingerW] <= '0;
+        end
+        if (drains && drain_place == PlaceW'(p)) begin
+          drained_q[p] <= 1'b1;
+          linger_q[p*LingerW+:LingerW] <= LingerW'(SramLatency);
+        end
+        if ((pop_first && head_q == PlaceW'(p)) || (pop_second && head_second == PlaceW'(p))) begin
+          valid_q[p] <= 1'b0;
+        end
+        if (push_i && tail_q == PlaceW'(p)) begin
+          valid_q[p] <= 1'b1;
+          dead_q[p] <= 1'b0;
+          drained_q[p] <= 1'b0;
+        end
+      end
+      if (drains) drain_q <= after(drain_place);
+      else if (skip) drain_q <= second;
+      if (pop_first) head_q <= pop_second ? after(head_second) : head_second;
+      if (push_i) tail_q <= after(tail_q);
+      used_q <= used_q + CountW'(push_i) - CountW'(pop_first) - CountW'(pop_second);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < Depth; p++) begin
+      if (push_i && tail_q == PlaceW'(p)) begin
+        bucket_q[p*BucketsLog2+:BucketsLog2] <= push_bucket_i;
+        slot_q[p*SlotW+:SlotW] <= push_slot_i;
+        entry_q[p*EntryW+:EntryW] <= push_entry_i;
+        free_q[p] <= push_entry_i[StateLsb+:StateW] == '0;
+      end
+    end
+  end
+
+  logic push_matches;
+  assign push_matches = push_bucket_i == match_bucket_i;
+  always_comb begin
+    for (int unsigned p = 0; p < Depth; p++) begin
+      match_o[p] = (valid_q[p] && bucket_q[p*BucketsLog2+:BucketsLog2] == match_bucket_i) ||
+                   (push_i && push_matches && tail_q == PlaceW'(p));
+    end
+  end
+
+  logic [Depth-1:0] matched;
+  assign matched = forward_match_i & valid_q;
+  always_comb begin
+    kill_o = '0;
+    free_o = '0;
+    hit_o = 1'b0;
+    hit_slot_o = '0;
+    hit_entry_o = '0;
+    kick_kill_o = '0;
+    for (int unsigned p = 0; p < Depth; p++) begin
+      for (int unsigned s = 0; s < Slots; s++) begin
+        if (slot_q[p*SlotW+:SlotW] == SlotW'(s)) begin
+          if (matched[p]) kill_o[s] = 1'b1;
+          if (matched[p] && !dead_q[p] && free_q[p]) free_o[s] = 1'b1;
+          if (valid_q[p] && bucket_q[p*BucketsLog2+:BucketsLog2] == kick_bucket_i) begin
+            kick_kill_o[s] = 1'b1;
+          end
+        end
+      end
+      if (matched[p] && !dead_q[p] && !free_q[p] &&
+          entry_q[p*EntryW+:TagW] == forward_tag_i) begin
+        hit_o = 1'b1;
+        hit_slot_o = hit_slot_o | slot_q[p*SlotW+:SlotW];
+        hit_entry_o = hit_entry_o | entry_q[p*EntryW+:EntryW];
+      end
+    end
+  end
+
+  assign skip_o = skip;
+  assign used_o = used_q;
+  assign busy_o = |valid_q;
+
+  if (Slots < 2 || Depth < 2 || SramLatency + 1 >= (1 << LingerW)) begin : gen_check
+    $fatal(1, "store_buffer: Slots and Depth of 2 and more");
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (!(push_i && valid_q[tail_q]))
+      else $error("a push into a full store buffer");
+    end
+  end
+`endif
+endmodule
