@@ -11,24 +11,28 @@ foreach(module IN LISTS kvplane_rtl_modules)
     list(APPEND kvplane_rtl_sources "${kvplane_rtl_folder}/${module}.sv")
 endforeach()
 
-# kvplane_verilate(<variant> [TRACE_FST] [COVERAGE] [PARAMETERS Name=value...])
+# kvplane_verilate(<variant> [SHIM file] [SRAM file] [COVERAGE] [TRACE_FST] [PARAMETERS Name=value...])
 #
-# Makes kvplane_rtl_<variant>, with make_<variant>_dut() of tb/plugin/lookup_dut.h. Verilator runs
+# Makes kvplane_rtl_<variant>, a library with make_<variant>_dut() of tb/plugin/lookup_dut.h. SHIM
+# has that function, where it is more than the pins; SRAM stands in for sram_1rw.sv. Verilator runs
 # when CMake does, and again when a source changes; the generated files go through the compiler
 # cache like all others.
 function(kvplane_verilate variant)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "TRACE_FST;COVERAGE" "" "PARAMETERS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "TRACE_FST;COVERAGE" "SHIM;SRAM" "PARAMETERS")
     set(target "kvplane_rtl_${variant}")
     set(prefix "Vlookup_${variant}")
-    if(arg_TRACE_FST)
-        set(tracing true)
-    else()
-        set(tracing false)
+    set(shim "${arg_SHIM}")
+    if(NOT shim)
+        set(shim "${CMAKE_CURRENT_BINARY_DIR}/${variant}_dut.cpp")
+        configure_file("${PROJECT_SOURCE_DIR}/tb/plugin/variant_dut.cpp.in" "${shim}" @ONLY)
     endif()
-    set(shim "${CMAKE_CURRENT_BINARY_DIR}/${variant}_dut.cpp")
-    configure_file("${PROJECT_SOURCE_DIR}/tb/plugin/lookup_dut.cpp.in" "${shim}" @ONLY)
-    add_library(${target} STATIC "${shim}")
+    add_library(${target} STATIC ${shim})
 
+    set(sources ${kvplane_rtl_sources})
+    if(arg_SRAM)
+        list(REMOVE_ITEM sources "${kvplane_rtl_folder}/sram_1rw.sv")
+        list(APPEND sources "${arg_SRAM}")
+    endif()
     set(options "")
     foreach(option TRACE_FST COVERAGE)
         if(arg_${option})
@@ -37,10 +41,10 @@ function(kvplane_verilate variant)
     endforeach()
     list(TRANSFORM arg_PARAMETERS PREPEND "-G")
     verilate(${target} ${options} PREFIX ${prefix} TOP_MODULE lookup_engine
-             SOURCES "${kvplane_rtl_folder}/lint.vlt" ${kvplane_rtl_sources}
+             SOURCES "${kvplane_rtl_folder}/lint.vlt" ${sources}
              # Slow files run at construction only.
              OPT_SLOW -O0
-             VERILATOR_ARGS --assert -Wall --x-assign unique --x-initial unique -O3
+             VERILATOR_ARGS --assert -Wall --x-assign unique --x-initial unique -O3 --flatten
                             ${arg_PARAMETERS})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
     # Generated code and Verilator's own headers do not keep the house's warnings.

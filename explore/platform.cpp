@@ -9,14 +9,22 @@
 #include "host_driver/workload/trace.h"
 #include "model/common/errors.h"
 #include "model/index/tlm_index.h"
+#include "tb/plugin/lockstep_engine.h"
+#include "tb/plugin/rtl_engine.h"
 
 namespace kvplane::explore {
 namespace {
 
-std::unique_ptr<index::ResidentIndex> make_index(const index::IndexConfig& config) {
+std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config) {
     switch (config.implementation) {
         case index::Implementation::kTlm:
             return std::make_unique<index::TlmIndex>(config);
+        case index::Implementation::kRtl:
+            return std::make_unique<index::TlmIndex>(config,
+                                                     std::make_unique<rtl::RtlEngine>(config));
+        case index::Implementation::kLockstep:
+            return std::make_unique<index::TlmIndex>(config,
+                                                     std::make_unique<rtl::LockstepEngine>(config));
     }
     throw InvariantError("unknown implementation of the index");
 }

@@ -15,6 +15,7 @@
 #include "host_driver/workload/request.h"
 #include "model/block/ledger.h"
 #include "model/card/type3_card.h"
+#include "model/index/tlm_index.h"
 
 namespace kvplane::explore {
 
@@ -41,7 +42,7 @@ public:
     [[nodiscard]] serving::Engine& engine() { return *m_engine; }
     [[nodiscard]] const serving::Engine& engine() const { return *m_engine; }
     [[nodiscard]] const card::Type3Card& card() const { return *m_card; }
-    [[nodiscard]] const index::ResidentIndex& index() const { return *m_index; }
+    [[nodiscard]] const index::TlmIndex& index() const { return *m_index; }
 
 private:
     void warmed_up() override;
@@ -60,7 +61,7 @@ private:
         Bytes promoted;
         Bytes demoted;
     } m_warm_up;
-    std::unique_ptr<index::ResidentIndex> m_index;
+    std::unique_ptr<index::TlmIndex> m_index;
     std::unique_ptr<card::Type3Card> m_card;
     std::unique_ptr<driver::Driver> m_driver;
     std::unique_ptr<serving::Engine> m_engine;

@@ -32,6 +32,19 @@ TimedTable::TimedTable(const IndexConfig& config)
     }
 }
 
+void TimedTable::clear() {
+    m_table = CuckooTable(m_table.config());
+    for (StoreBuffer& buffer : m_buffers) {
+        buffer.waiting.clear();
+        buffer.lingering.clear();
+        buffer.starved = 0;
+    }
+    m_pending = 0;
+    m_kick_pending = false;
+    m_kick = {};
+    m_commits.assign(m_commits.size(), {});
+}
+
 TimedTable::Cycle TimedTable::cycle_at_or_after(Time at) const {
     const std::int64_t since = at.ps - m_origin.ps;
     return since <= 0 ? 0 : static_cast<Cycle>((since + m_period.ps - 1) / m_period.ps);

@@ -8,26 +8,37 @@
 namespace kvplane::index {
 
 TlmIndex::TlmIndex(const IndexConfig& config)
+    : TlmIndex(config, std::make_unique<TimedTable>(config)) {
+    m_timed = static_cast<TimedTable*>(m_engine.get());
+}
+
+TlmIndex::TlmIndex(const IndexConfig& config, std::unique_ptr<TableEngine> engine)
     : m_config(config),
-      m_sram(config),
+      m_engine(std::move(engine)),
       m_filter(config.filter.value_or(Bytes{})),
-      m_commit_time(config.clock.cycles(m_sram.latency_cycles())),
+      m_commit_time(config.clock.cycles(m_engine->latency_cycles())),
       m_queue_time(config.clock.cycles(lookup_cycles()) - m_commit_time),
       m_probe_done(std::max<std::uint32_t>(config.dram_probes, 1)) {
     m_due.reserve(m_probe_done.size());
 }
 
+TimedTable& TlmIndex::timed() const {
+    if (m_timed == nullptr) throw InvariantError("index: the engine is no TimedTable");
+    return *m_timed;
+}
+
 void TlmIndex::clear() {
-    RecordReader* records = m_records;
-    const IndexCounters counters = m_counters;
-    *this = TlmIndex(m_config);
-    m_records = records;
-    m_counters = counters;
+    m_engine->clear();
+    m_dram = DramTable();
+    m_filter = KeyFilter(m_config.filter.value_or(Bytes{}));
+    m_due.clear();
 }
 
 TimedAnswer TlmIndex::submit(const Request& request, Time at) {
-    const TimedAnswer timed = m_sram.submit(request, at);
-    if (timed.answer.uncorrectable) m_counters.lost += m_sram.table().drop_bad();
+    const TimedAnswer timed = m_engine->submit(request, at);
+    if (timed.answer.uncorrectable && m_timed != nullptr) {
+        m_counters.lost += m_timed->table().drop_bad();
+    }
     return timed;
 }
 
@@ -194,8 +205,8 @@ void TlmIndex::fill(const block::BlockKey& key, Time at) {
     const Entry entry = *found.entry;
     const std::uint64_t fold = key.fold();
     // Another block with this fold is there: it stays, and so does this one.
-    if (m_sram.table().lookup(fold).found()) return;
-    if (const std::optional<std::uint64_t> victim = m_sram.table().victim_for(fold)) {
+    if (m_engine->peek(fold) != Status::kMiss) return;
+    if (const std::optional<std::uint64_t> victim = m_engine->victim_for(fold)) {
         evict(*victim, at);
     }
     const TimedAnswer timed =

@@ -9,6 +9,7 @@
 /// behind the answer.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct IndexCounters {
 class TlmIndex final : public ResidentIndex {
 public:
     explicit TlmIndex(const IndexConfig& config);
+    /// With another engine in place of a TimedTable.
+    TlmIndex(const IndexConfig& config, std::unique_ptr<TableEngine> engine);
 
     void bind(RecordReader& records) override { m_records = &records; }
     [[nodiscard]] LookupResult lookup(const block::BlockKey& key, Time at) override;
@@ -48,7 +51,7 @@ public:
     Time erase(const block::BlockKey& key, Time at) override;
     void clear() override;
     [[nodiscard]] Time commit_time() const override { return m_commit_time; }
-    [[nodiscard]] std::uint64_t sram_entries() const override { return m_sram.table().size(); }
+    [[nodiscard]] std::uint64_t sram_entries() const override { return m_engine->size(); }
     [[nodiscard]] std::uint64_t overflow_entries() const override { return m_dram.size(); }
 
     /// Lays the part in DRAM out for a tier of so many blocks; before the first insert.
@@ -62,12 +65,14 @@ public:
     static constexpr std::uint32_t kQueueCycles = 2;
     /// Cycles from request to answer of an SRAM hit without waiting.
     [[nodiscard]] std::uint32_t lookup_cycles() const {
-        return m_sram.latency_cycles() + kQueueCycles;
+        return m_engine->latency_cycles() + kQueueCycles;
     }
-    [[nodiscard]] const TimedTable& sram() const { return m_sram; }
+    [[nodiscard]] const TableEngine& engine() const { return *m_engine; }
+    /// The engine where it is a TimedTable. Throws InvariantError where it is not.
+    [[nodiscard]] const TimedTable& sram() const { return timed(); }
     [[nodiscard]] const IndexCounters& counters() const { return m_counters; }
     /// For faults: the table whose bits may be flipped.
-    [[nodiscard]] CuckooTable& table() { return m_sram.table(); }
+    [[nodiscard]] CuckooTable& table() { return timed().table(); }
 
 private:
     struct Fill {
@@ -75,6 +80,7 @@ private:
         block::BlockKey key;
     };
 
+    [[nodiscard]] TimedTable& timed() const;
     /// Submits; an entry that turns out to be beyond correction is dropped and counted.
     TimedAnswer submit(const Request& request, Time at);
     /// Whether the part in DRAM may hold a key of this fold.
@@ -94,7 +100,8 @@ private:
     void evict(std::uint64_t fold, Time at);
 
     IndexConfig m_config;
-    TimedTable m_sram;
+    std::unique_ptr<TableEngine> m_engine;
+    TimedTable* m_timed = nullptr;  ///< the same, where it is one
     DramTable m_dram;
     KeyFilter m_filter;
     RecordReader* m_records = nullptr;

@@ -21,6 +21,7 @@ module bank_array #(
 
   input  logic                   read_i,
   input  logic [BucketsLog2-1:0] read_bucket_i,
+  input  logic                   read_take_i,  // when the data is there; zero otherwise
   output logic [LineW-1:0]       read_data_o,
 
   input  logic                   write_i,
@@ -32,6 +33,7 @@ module bank_array #(
   input  logic                   kick_i,
   input  logic [BucketsLog2-1:0] kick_bucket_i,
   output logic                   kick_ready_o,
+  input  logic                   kick_take_i,
   output logic [LineW-1:0]       kick_data_o
 );
   // Bank numbers of a request's and a kick's read, on their way to its data. One bit where there
@@ -90,13 +92,13 @@ module bank_array #(
     end
   end
   always_comb begin
-    read_data_o = data[0+:LineW];
-    kick_data_o = data[0+:LineW];
-    for (int unsigned b = 1; b < Banks; b++) begin
-      if (read_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b)) begin
+    read_data_o = '0;
+    kick_data_o = '0;
+    for (int unsigned b = 0; b < Banks; b++) begin
+      if (read_take_i && read_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b)) begin
         read_data_o = data[b*LineW+:LineW];
       end
-      if (kick_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b)) begin
+      if (kick_take_i && kick_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b)) begin
         kick_data_o = data[b*LineW+:LineW];
       end
     end

@@ -67,7 +67,9 @@ module commit_stage #(
     hit_slot = '0;
     free_slot = '0;
     free_count = '0;
-    for (int unsigned h = 0; h < 2; h++) begin
+    hit = '0;
+    free = '0;
+    if (valid_i) for (int unsigned h = 0; h < 2; h++) begin
       if (buffer_hit_i[h]) begin
         current = current | buffer_entry_i[h*EntryW+:EntryW];
         hit_slot[h*SlotW+:SlotW] = buffer_slot_i[h*SlotW+:SlotW];
@@ -98,9 +100,11 @@ module commit_stage #(
   always_comb begin
     corrected_words_o = '0;
     bad_slots_o = '0;
-    for (int unsigned h = 0; h < 2; h++) begin
+    seen = '0;
+    bad = '0;
+    if (valid_i) for (int unsigned h = 0; h < 2; h++) begin
       for (int unsigned i = 0; i < Slots; i++) begin
-        seen[h*Slots+i] = valid_i && !kill_i[h*Slots+i] &&
+        seen[h*Slots+i] = !kill_i[h*Slots+i] &&
                           (op_i != lookup_pkg::OpScrub ||
                            (scrub_half_i == 1'(h) && scrub_slot_i == SlotW'(i)));
         bad[h*Slots+i] = seen[h*Slots+i] && bad_i[h*Slots+i];

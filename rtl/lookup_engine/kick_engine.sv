@@ -39,6 +39,7 @@ module kick_engine #(
   output logic [1:0]                  read_o,
   output logic [BucketsLog2-1:0]      bucket_o,
   input  logic [1:0]                  read_ready_i,
+  output logic [1:0]                  take_o,  // this half's data is looked at
   input  logic [2*Slots*CodeW-1:0]    read_data_i,
 
   // The store buffers.
@@ -97,6 +98,7 @@ module kick_engine #(
   for (genvar s = 0; s < Slots; s++) begin : gen_slot
     logic bad_0, bad_1, unused_0, unused_1;
     secded_dec u_word_0 (
+      .en_i(state_q == Correct),
       .word_i(data_q[s*CodeW+:64]),
       .check_i(data_q[s*CodeW+128+:8]),
       .word_o(entries[s*EntryW+:64]),
@@ -104,6 +106,7 @@ module kick_engine #(
       .bad_o(bad_0)
     );
     secded_dec u_word_1 (
+      .en_i(state_q == Correct),
       .word_i(data_q[s*CodeW+64+:64]),
       .check_i(data_q[s*CodeW+136+:8]),
       .word_o(entries[s*EntryW+64+:64]),
@@ -128,14 +131,14 @@ module kick_engine #(
     victim_slot = '0;
     victim = '0;
     for (int unsigned s = 0; s < Slots; s++) begin
-      if (!any_free && !kill[s] && !bad_q[s] &&
+      if (state_q == Commit && !any_free && !kill[s] && !bad_q[s] &&
           entries_q[s*EntryW+lookup_pkg::StateLsb+:lookup_pkg::StateW] == '0) begin
         any_free = 1'b1;
         free_slot = SlotW'(s);
       end
     end
     for (int unsigned s = 0; s < 2 * Slots; s++) begin
-      if (!any_usable && s >= 32'(start) && !kill[s%Slots] && !bad_q[s%Slots]) begin
+      if (state_q == Commit && !any_usable && s >= 32'(start) && !kill[s%Slots] && !bad_q[s%Slots]) begin
         any_usable = 1'b1;
         victim_slot = SlotW'(s % Slots);
         victim = entries_q[(s%Slots)*EntryW+:EntryW];
@@ -171,6 +174,7 @@ module kick_engine #(
   assign place_o = place_q;
   assign bucket_o = bucket_q;
   assign read_o = {half_q, !half_q} & {2{state_q == Read}};
+  assign take_o = {half_q, !half_q} & {2{state_q == Sram}};
   assign waits_o = (state_q == Read && !granted) || (state_q == Commit && !may_commit);
 
   always_comb begin

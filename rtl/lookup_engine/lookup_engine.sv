@@ -232,7 +232,7 @@ module lookup_engine #(
   assign s4_bucket = bucket_q[(S4-1)*2*BucketsLog2+:2*BucketsLog2];
 
   // ---- The halves: banks, store buffer, error correction -----------------------------------------
-  logic [1:0] commit_write, kick_push, kick_read, kick_read_ready, drain, drain_ready, skip;
+  logic [1:0] commit_write, kick_push, kick_read, kick_read_ready, kick_take, drain, drain_ready, skip;
   logic [SlotW-1:0] commit_slot, kick_push_slot;
   logic [EntryW-1:0] commit_entry, kick_entry;
   logic [BucketsLog2-1:0] kick_bucket;
@@ -295,6 +295,7 @@ module lookup_engine #(
       .sweep_row_i(sweep_row_q),
       .read_i(s1_read[h]),
       .read_bucket_i(s1_bucket[h*BucketsLog2+:BucketsLog2]),
+      .read_take_i(valid_q[S3-1]),
       .read_data_o(read_data),
       .write_i(drain[h]),
       .write_bucket_i(drain_bucket),
@@ -304,6 +305,7 @@ module lookup_engine #(
       .kick_i(kick_read[h]),
       .kick_bucket_i(kick_bucket),
       .kick_ready_o(kick_read_ready[h]),
+      .kick_take_i(kick_take[h]),
       .kick_data_o(kick_data[h*LineW+:LineW])
     );
     store_buffer #(
@@ -325,8 +327,10 @@ module lookup_engine #(
       .drain_entry_o(drain_entry),
       .drain_ready_i(drain_ready[h]),
       .skip_o(skip[h]),
+      .match_i(valid_q[S3]),
       .match_bucket_i(s3_bucket[h*BucketsLog2+:BucketsLog2]),
       .match_o(match),
+      .forward_i(valid_q[S4]),
       .forward_match_i(match_q),
       .forward_tag_i(TagW'(s4_key[KeyW-1:BucketsLog2])),
       .kill_o(s4_kill[h*Slots+:Slots]),
@@ -334,6 +338,7 @@ module lookup_engine #(
       .hit_o(s4_hit[h]),
       .hit_slot_o(s4_hit_slot[h*SlotW+:SlotW]),
       .hit_entry_o(s4_hit_entry[h*EntryW+:EntryW]),
+      .kick_i(kick_busy),
       .kick_bucket_i(kick_bucket),
       .kick_kill_o(kick_kill[h*Slots+:Slots]),
       .busy_o(buffer_busy[h])
@@ -343,6 +348,7 @@ module lookup_engine #(
     for (genvar s = 0; s < Slots; s++) begin : gen_slot
       logic bad_0, bad_1;
       secded_dec u_word_0 (
+        .en_i(valid_q[S3]),
         .word_i(data_q[s*CodeW+:64]),
         .check_i(data_q[s*CodeW+128+:8]),
         .word_o(slots[s*EntryW+:64]),
@@ -350,6 +356,7 @@ module lookup_engine #(
         .bad_o(bad_0)
       );
       secded_dec u_word_1 (
+        .en_i(valid_q[S3]),
         .word_i(data_q[s*CodeW+64+:64]),
         .check_i(data_q[s*CodeW+136+:8]),
         .word_o(slots[s*EntryW+64+:64]),
@@ -468,6 +475,7 @@ module lookup_engine #(
   ) u_stash (
     .clk_i,
     .rst_ni,
+    .en_i(valid_q[S4]),
     .tag_i(TagW'(s4_key[KeyW-1:BucketsLog2])),
     .rest_i(s4_key[BucketsLog2-1:0]),
     .hit_o(stash_hit),
@@ -516,6 +524,7 @@ module lookup_engine #(
     .read_o(kick_read),
     .bucket_o(kick_bucket),
     .read_ready_i(kick_read_ready),
+    .take_o(kick_take),
     .read_data_i(kick_data),
     .kill_i(kick_kill),
     .room_i(buffer_room),

@@ -14,6 +14,7 @@ module stash #(
   input  logic                   clk_i,
   input  logic                   rst_ni,
 
+  input  logic                   en_i,
   input  logic [TagW-1:0]        tag_i,
   input  logic [BucketsLog2-1:0] rest_i,
   output logic                   hit_o,
@@ -43,8 +44,8 @@ module stash #(
   input  logic [EntryW-1:0]      kick_swap_entry_i
 );
   logic [Places-1:0] valid_q, armed_q;
-  logic [Places*BucketsLog2-1:0] rest_q;
-  logic [Places*EntryW-1:0] entry_q;
+  logic [BucketsLog2-1:0] rest_q[Places];
+  logic [EntryW-1:0] entry_q[Places];
   logic [PlaceW-1:0] turn_q;  // from where the next parked entry is looked for
 
   logic [Places-1:0] hit, alloc, rearm, kick, parked;
@@ -57,14 +58,14 @@ module stash #(
     kick_entry_o = '0;
     count_o = '0;
     for (int unsigned p = 0; p < Places; p++) begin
-      hit[p] = valid_q[p] && entry_q[p*EntryW+:TagW] == tag_i &&
-               rest_q[p*BucketsLog2+:BucketsLog2] == rest_i;
+      hit[p] = en_i && valid_q[p] && entry_q[p][TagW-1:0] == tag_i &&
+               rest_q[p] == rest_i;
       kick[p] = kick_place_i == PlaceW'(p);
-      if (hit[p]) hit_entry_o = hit_entry_o | entry_q[p*EntryW+:EntryW];
+      if (hit[p]) hit_entry_o = hit_entry_o | entry_q[p];
       if (kick[p]) begin
         kick_valid_o = valid_q[p];
-        kick_rest_o = rest_q[p*BucketsLog2+:BucketsLog2];
-        kick_entry_o = entry_q[p*EntryW+:EntryW];
+        kick_rest_o = rest_q[p];
+        kick_entry_o = entry_q[p];
       end
       count_o = count_o + CountW'(valid_q[p]);
     end
@@ -122,15 +123,19 @@ module stash #(
       end
     end
   end
-  always_ff @(posedge clk_i) begin
+  // One write a cycle.
+  logic [PlaceW-1:0] write_place;
+  always_comb begin
+    write_place = kick_place_i;
     for (int unsigned p = 0; p < Places; p++) begin
-      if ((alloc_i && alloc[p]) || (update_i && hit[p])) entry_q[p*EntryW+:EntryW] <= entry_i;
-      if (alloc_i && alloc[p]) rest_q[p*BucketsLog2+:BucketsLog2] <= rest_i;
-      if (kick_swap_i && kick[p]) begin
-        entry_q[p*EntryW+:EntryW] <= kick_swap_entry_i;
-        rest_q[p*BucketsLog2+:BucketsLog2] <= kick_swap_rest_i;
-      end
+      if ((alloc_i && alloc[p]) || (update_i && hit[p])) write_place = PlaceW'(p);
     end
+  end
+  always_ff @(posedge clk_i) begin
+    if (alloc_i || update_i || kick_swap_i) begin
+      entry_q[write_place] <= kick_swap_i ? kick_swap_entry_i : entry_i;
+    end
+    if (alloc_i || kick_swap_i) rest_q[write_place] <= kick_swap_i ? kick_swap_rest_i : rest_i;
   end
 
 `ifndef SYNTHESIS

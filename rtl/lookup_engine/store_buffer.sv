@@ -32,10 +32,12 @@ module store_buffer #(
   output logic                   skip_o,  // what waited is dead: another takes its turn
 
   // S3: the places that hold a bucket, with what is pushed in this cycle.
+  input  logic                   match_i,
   input  logic [BucketsLog2-1:0] match_bucket_i,
   output logic [Depth-1:0]       match_o,
 
   // S4: what the matched places say.
+  input  logic                   forward_i,
   input  logic [Depth-1:0]       forward_match_i,
   input  logic [TagW-1:0]        forward_tag_i,
   output logic [Slots-1:0]       kill_o,
@@ -45,6 +47,7 @@ module store_buffer #(
   output logic [EntryW-1:0]      hit_entry_o,
 
   // The slots of a kick's bucket that have been written lately.
+  input  logic                   kick_i,
   input  logic [BucketsLog2-1:0] kick_bucket_i,
   output logic [Slots-1:0]       kick_kill_o,
 
@@ -55,9 +58,9 @@ module store_buffer #(
   localparam int unsigned StateW = lookup_pkg::StateW;
 
   logic [Depth-1:0] valid_q, dead_q, drained_q, free_q;
-  logic [Depth*BucketsLog2-1:0] bucket_q;
-  logic [Depth*SlotW-1:0] slot_q;
-  logic [Depth*EntryW-1:0] entry_q;
+  logic [BucketsLog2-1:0] bucket_q[Depth];
+  logic [SlotW-1:0] slot_q[Depth];
+  logic [EntryW-1:0] entry_q[Depth];
   logic [Depth*LingerW-1:0] linger_q;
   logic [PlaceW-1:0] head_q, drain_q, tail_q;
   logic [CountW-1:0] used_q;
@@ -74,18 +77,9 @@ module store_buffer #(
   assign drain_place = skip ? second : drain_q;
   assign drain_o = valid_q[drain_place] && !drained_q[drain_place] && !dead_q[drain_place];
   assign drains = drain_o && drain_ready_i;
-  always_comb begin
-    drain_bucket_o = '0;
-    drain_slot_o = '0;
-    drain_entry_o = '0;
-    for (int unsigned p = 0; p < Depth; p++) begin
-      if (drain_place == PlaceW'(p)) begin
-        drain_bucket_o = bucket_q[p*BucketsLog2+:BucketsLog2];
-        drain_slot_o = slot_q[p*SlotW+:SlotW];
-        drain_entry_o = entry_q[p*EntryW+:EntryW];
-      end
-    end
-  end
+  assign drain_bucket_o = bucket_q[drain_place];
+  assign drain_slot_o = slot_q[drain_place];
+  assign drain_entry_o = entry_q[drain_place];
 
   // Places are given back in order, two a cycle: those drained for long enough, and those skipped
   // (a dead write need not linger: the newer one holds its location).
@@ -116,8 +110,8 @@ module store_buffer #(
         if (drained_q[p] && linger_q[p*LingerW+:LingerW] != '0) begin
           linger_q[p*LingerW+:LingerW] <= linger_q[p*LingerW+:LingerW] - LingerW'(1);
         end
-        if (push_i && valid_q[p] && bucket_q[p*BucketsLog2+:BucketsLog2] == push_bucket_i &&
-            slot_q[p*SlotW+:SlotW] == push_slot_i) begin
+        if (push_i && valid_q[p] && bucket_q[p] == push_bucket_i &&
+            slot_q[p] == push_slot_i) begin
           dead_q[p] <= 1'b1;
         end
         if (skip && drain_q == PlaceW'(p)) begin
@@ -145,49 +139,53 @@ module store_buffer #(
     end
   end
   always_ff @(posedge clk_i) begin
-    for (int unsigned p = 0; p < Depth; p++) begin
-      if (push_i && tail_q == PlaceW'(p)) begin
-        bucket_q[p*BucketsLog2+:BucketsLog2] <= push_bucket_i;
-        slot_q[p*SlotW+:SlotW] <= push_slot_i;
-        entry_q[p*EntryW+:EntryW] <= push_entry_i;
-        free_q[p] <= push_entry_i[StateLsb+:StateW] == '0;
-      end
+    if (push_i) begin
+      bucket_q[tail_q] <= push_bucket_i;
+      slot_q[tail_q] <= push_slot_i;
+      entry_q[tail_q] <= push_entry_i;
+      free_q[tail_q] <= push_entry_i[StateLsb+:StateW] == '0;
     end
   end
 
   logic push_matches;
   assign push_matches = push_bucket_i == match_bucket_i;
   always_comb begin
+    match_o = '0;
     for (int unsigned p = 0; p < Depth; p++) begin
-      match_o[p] = (valid_q[p] && bucket_q[p*BucketsLog2+:BucketsLog2] == match_bucket_i) ||
-                   (push_i && push_matches && tail_q == PlaceW'(p));
+      match_o[p] = match_i && ((valid_q[p] && bucket_q[p] == match_bucket_i) ||
+                   (push_i && push_matches && tail_q == PlaceW'(p)));
     end
   end
 
   logic [Depth-1:0] matched;
-  assign matched = forward_match_i & valid_q;
+  assign matched = forward_match_i & valid_q & {Depth{forward_i}};
   always_comb begin
     kill_o = '0;
     free_o = '0;
     hit_o = 1'b0;
     hit_slot_o = '0;
     hit_entry_o = '0;
-    kick_kill_o = '0;
-    for (int unsigned p = 0; p < Depth; p++) begin
-      for (int unsigned s = 0; s < Slots; s++) begin
-        if (slot_q[p*SlotW+:SlotW] == SlotW'(s)) begin
-          if (matched[p]) kill_o[s] = 1'b1;
-          if (matched[p] && !dead_q[p] && free_q[p]) free_o[s] = 1'b1;
-          if (valid_q[p] && bucket_q[p*BucketsLog2+:BucketsLog2] == kick_bucket_i) begin
-            kick_kill_o[s] = 1'b1;
+    if (matched != '0) begin
+      for (int unsigned p = 0; p < Depth; p++) begin
+        if (matched[p]) begin
+          kill_o[slot_q[p]] = 1'b1;
+          if (!dead_q[p] && free_q[p]) free_o[slot_q[p]] = 1'b1;
+          if (!dead_q[p] && !free_q[p] && entry_q[p][TagW-1:0] == forward_tag_i) begin
+            hit_o = 1'b1;
+            hit_slot_o = hit_slot_o | slot_q[p];
+            hit_entry_o = hit_entry_o | entry_q[p];
           end
         end
       end
-      if (matched[p] && !dead_q[p] && !free_q[p] &&
-          entry_q[p*EntryW+:TagW] == forward_tag_i) begin
-        hit_o = 1'b1;
-        hit_slot_o = hit_slot_o | slot_q[p*SlotW+:SlotW];
-        hit_entry_o = hit_entry_o | entry_q[p*EntryW+:EntryW];
+    end
+  end
+  always_comb begin
+    kick_kill_o = '0;
+    if (kick_i) begin
+      for (int unsigned p = 0; p < Depth; p++) begin
+        if (valid_q[p] && bucket_q[p] == kick_bucket_i) begin
+          kick_kill_o[slot_q[p]] = 1'b1;
+        end
       end
     end
   end

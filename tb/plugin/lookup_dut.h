@@ -71,6 +71,18 @@ public:
     [[nodiscard]] virtual std::uint64_t cycles() const = 0;
 };
 
+/// An engine that can be taken back in time.
+class RewindableDut : public MetaLookupDut {
+public:
+    /// Remembers the state as it is, in place of what was remembered before.
+    virtual void mark() = 0;
+    /// Back to the state at the last mark(), cycles() apart.
+    virtual void rewind() = 0;
+    /// An entry as the SRAM has it; a write may still wait in the store buffer.
+    [[nodiscard]] virtual index::Entry peek(std::uint32_t half, std::uint64_t bucket,
+                                            std::uint32_t slot) const = 0;
+};
+
 /// The shape of a verilated engine.
 struct DutShape {
     std::uint32_t buckets_log2 = 16;
@@ -87,7 +99,11 @@ struct DutShape {
     }
 };
 
-/// What is built (tb/CMakeLists.txt), and its shape. Each is a library of its own.
+/// The baseline card's: 8 MiB.
+inline constexpr DutShape kCardShape{};
+[[nodiscard]] std::unique_ptr<RewindableDut> make_card_dut();
+
+/// What the benches drive besides (tb/CMakeLists.txt), and its shape. Each is a library of its own.
 inline constexpr DutShape kSmallShape{.buckets_log2 = 8};
 inline constexpr DutShape kLatency3Shape{.buckets_log2 = 8, .sram_latency = 3};
 inline constexpr DutShape kTinyShape{

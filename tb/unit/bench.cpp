@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <random>
 #include <stdexcept>
+
+#include "model/index/toeplitz.h"
 
 namespace kvplane::rtl {
 
@@ -105,10 +106,9 @@ bool Bench::write(Register address, std::uint32_t data) {
 }
 
 void Bench::set_seeds(std::uint64_t seed) {
-    // As CuckooTable draws them.
-    std::mt19937_64 seeds(seed);
+    const auto values = index::toeplitz_seeds(seed);
     for (std::uint8_t half = 0; half < 2; ++half) {
-        const std::uint64_t value = seeds() & ((std::uint64_t{1} << 63U) - 1);
+        const std::uint64_t value = values[half];
         const auto at =
             static_cast<std::uint8_t>(static_cast<std::uint8_t>(Register::kSeed0) + 2 * half);
         write(static_cast<Register>(at), static_cast<std::uint32_t>(value));

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shim of one verilated engine: @variant@.
-#include <bit>
+/// The shim around one verilated top. For files of verilated libraries only.
+#pragma once
 
-#include "@prefix@.h"
+#include <array>
+#include <bit>
+#include <cstdint>
+
 #include "tb/plugin/lookup_dut.h"
 #include "verilated.h"
 
 namespace kvplane::rtl {
-namespace {
 
-class Dut final : public MetaLookupDut {
+/// Top: a verilated lookup_engine. Base: MetaLookupDut, or an interface that adds to it.
+template <class Top, class Base = MetaLookupDut>
+class DutOf : public Base {
 public:
-    Dut() { reset(); }
+    DutOf() { DutOf::reset(); }
+    DutOf(const DutOf&) = delete;
+    DutOf& operator=(const DutOf&) = delete;
     // Two models with contexts of their own: Verilator 5.006 reaches for the thread's context when
     // one goes, which must not be that of a model that went before.
-    ~Dut() override {
+    ~DutOf() override {
         Verilated::threadContextp(&m_context);
         m_top.final();
     }
 
     void reset() override {
         m_top.rst_ni = 0;
-        (void)settle({});
-        posedge();
-        (void)settle({});
-        posedge();
+        for (int i = 0; i < 2; ++i) {
+            (void)DutOf::settle({});
+            DutOf::posedge();
+        }
         m_top.rst_ni = 1;
     }
 
@@ -58,6 +64,10 @@ public:
 
     [[nodiscard]] std::uint64_t cycles() const override { return m_cycles; }
 
+protected:
+    Top& top() { return m_top; }
+    VerilatedContext& context() { return m_context; }
+
 private:
     using Words = std::array<std::uint32_t, 4>;
 
@@ -88,13 +98,9 @@ private:
         return out;
     }
 
-    VerilatedContext m_context;
-    @prefix@ m_top{&m_context, "lookup_engine"};
+    VerilatedContext m_context;  // before the model, which refers to it
+    Top m_top{&m_context, "lookup_engine"};
     std::uint64_t m_cycles = 0;
 };
-
-}  // namespace
-
-std::unique_ptr<MetaLookupDut> make_@variant@_dut() { return std::make_unique<Dut>(); }
 
 }  // namespace kvplane::rtl
