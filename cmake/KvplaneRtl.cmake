@@ -5,7 +5,7 @@ find_package(verilator 5.006 REQUIRED)
 
 set(kvplane_rtl_folder "${PROJECT_SOURCE_DIR}/rtl/lookup_engine")
 set(kvplane_rtl_modules lookup_pkg toeplitz secded_enc secded_dec sram_1rw bank_array store_buffer
-    stash kick_engine commit_stage response_fifo lookup_regs lookup_engine)
+    stash kick_engine commit_stage response_fifo lookup_regs admission lookup_half lookup_engine)
 set(kvplane_rtl_sources "")
 foreach(module IN LISTS kvplane_rtl_modules)
     list(APPEND kvplane_rtl_sources "${kvplane_rtl_folder}/${module}.sv")

@@ -20,7 +20,8 @@ ordered_json rtl_figures(const rtl::RtlEngine& engine) {
     const rtl::RtlCounters& counters = engine.counters();
     return {{"engine_requests", counters.requests},
             {"engine_cycles_clocked", engine.clocked()},
-            {"engine_rewinds", counters.rewinds},
+            {"engine_matched", counters.matched},
+            {"engine_run_ahead", counters.run_ahead},
             {"lookup_engine_cycles", ratio(counters.lookup_cycles, counters.lookups)},
             {"lookup_engine_ns", ratio(counters.lookup_ps, 1'000 * counters.lookups)}};
 }
@@ -42,8 +43,8 @@ ordered_json engine_figures(const index::TableEngine& engine) {
 
 void print_engine(std::ostream& out, const ordered_json& index) {
     if (!index.contains("engine_requests")) return;
-    out << fmt::format("engine      RTL: {} requests, {} cycles clocked",
-                       index["engine_requests"].get<std::uint64_t>(),
+    out << fmt::format("engine      RTL: matched {} answers, {} cycles clocked",
+                       index["engine_matched"].get<std::uint64_t>(),
                        index["engine_cycles_clocked"].get<std::uint64_t>());
     if (!index["lookup_engine_cycles"].is_null()) {
         out << fmt::format("; a lookup {:.3f} cycles, {:.3f} ns",

@@ -109,6 +109,7 @@ void Platform::run() {
         throw InvariantError(fmt::format("the run stands still at {} with {} requests unfinished",
                                          to_string(now()), m_engine->unfinished()));
     }
+    m_index->engine().finish();
     m_control->audit();
     check_conservation();
 }

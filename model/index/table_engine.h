@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "model/common/units.h"
 #include "model/index/request.h"
@@ -24,9 +23,8 @@ public:
 
     /// Submits a request at `at`; requests are accepted in the order of the calls.
     virtual TimedAnswer submit(const Request& request, Time at) = 0;
-    /// What will be submitted next, in this order and all at `at`. An engine may work ahead; no
-    /// answer and no time depends on it, nor on whether it comes true.
-    virtual void announce(std::span<const Request> requests, Time at) = 0;
+    /// Lets what is under way end. Throws InvariantError where an answer turns out to be wrong.
+    virtual void finish() = 0;
     /// Forgets every entry and what was under way. Events stay counted.
     virtual void clear() = 0;
 

@@ -53,7 +53,7 @@ public:
     explicit TimedTable(const IndexConfig& config);
 
     TimedAnswer submit(const Request& request, Time at) override;
-    void announce(std::span<const Request> /*requests*/, Time /*at*/) override {}
+    void finish() override {}
     void clear() override;
 
     [[nodiscard]] std::uint32_t latency_cycles() const override {

@@ -68,6 +68,7 @@ public:
         return m_engine->latency_cycles() + kQueueCycles;
     }
     [[nodiscard]] const TableEngine& engine() const { return *m_engine; }
+    [[nodiscard]] TableEngine& engine() { return *m_engine; }
     /// The engine where it is a TimedTable. Throws InvariantError where it is not.
     [[nodiscard]] const TimedTable& sram() const { return timed(); }
     [[nodiscard]] const IndexCounters& counters() const { return m_counters; }

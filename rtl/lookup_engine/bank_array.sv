@@ -43,7 +43,8 @@ module bank_array #(
   logic [SelW-1:0] read_bank, write_bank, kick_bank;
   logic [RowW-1:0] read_row, write_row, kick_row;
   logic [SramLatency*SelW-1:0] read_sel_q, kick_sel_q;
-  logic [Banks*LineW-1:0] data;
+  logic [CodeW-1:0] wdata;
+  assign wdata = sweep_i ? '0 : write_code_i;
 
   assign read_row = read_bucket_i[BankLog2+:RowW];
   assign write_row = write_bucket_i[BankLog2+:RowW];
@@ -64,6 +65,7 @@ module bank_array #(
 
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     logic reads, writes, kicks;
+    logic [LineW-1:0] data, read_data, kick_data;
     assign reads = read_i && read_bank == SelW'(b);
     assign writes = write_i && write_ready_o && write_bank == SelW'(b);
     assign kicks = kick_i && kick_ready_o && kick_bank == SelW'(b);
@@ -78,10 +80,23 @@ module bank_array #(
       .we_i(sweep_i || writes),
       .mask_i(sweep_i ? {Slots{1'b1}} : write_slot_i),
       .addr_i(sweep_i ? sweep_row_i : reads ? read_row : writes ? write_row : kick_row),
-      .wdata_i(sweep_i ? {LineW{1'b0}} : {Slots{write_code_i}}),
-      .rdata_o(data[b*LineW+:LineW])
+      .wdata_i(wdata),
+      .rdata_o(data)
     );
+    // One bank has a request's data, and one a kick's.
+    logic has_read, has_kick;
+    assign has_read = read_take_i && read_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b);
+    assign has_kick = kick_take_i && kick_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b);
+    if (b == 0) begin : gen_first
+      assign read_data = has_read ? data : '0;
+      assign kick_data = has_kick ? data : '0;
+    end else begin : gen_next
+      assign read_data = has_read ? data : gen_bank[b-1].read_data;
+      assign kick_data = has_kick ? data : gen_bank[b-1].kick_data;
+    end
   end
+  assign read_data_o = gen_bank[Banks-1].read_data;
+  assign kick_data_o = gen_bank[Banks-1].kick_data;
 
   always_ff @(posedge clk_i) begin
     read_sel_q[0+:SelW] <= read_bank;
@@ -89,18 +104,6 @@ module bank_array #(
     for (int unsigned i = 1; i < SramLatency; i++) begin
       read_sel_q[i*SelW+:SelW] <= read_sel_q[(i-1)*SelW+:SelW];
       kick_sel_q[i*SelW+:SelW] <= kick_sel_q[(i-1)*SelW+:SelW];
-    end
-  end
-  always_comb begin
-    read_data_o = '0;
-    kick_data_o = '0;
-    for (int unsigned b = 0; b < Banks; b++) begin
-      if (read_take_i && read_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b)) begin
-        read_data_o = data[b*LineW+:LineW];
-      end
-      if (kick_take_i && kick_sel_q[(SramLatency-1)*SelW+:SelW] == SelW'(b)) begin
-        kick_data_o = data[b*LineW+:LineW];
-      end
     end
   end
 endmodule

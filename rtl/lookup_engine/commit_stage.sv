@@ -201,7 +201,7 @@ module commit_stage #(
   logic [EntryW-1:0] scrubbed;
   always_comb begin
     scrubbed = '0;
-    for (int unsigned i = 0; i < Slots; i++) begin
+    if (op_i == lookup_pkg::OpScrub) for (int unsigned i = 0; i < Slots; i++) begin
       if (scrub_slot_i == SlotW'(i)) begin
         scrubbed = scrub_half_i ? slots_i[(Slots+i)*EntryW+:EntryW] : slots_i[i*EntryW+:EntryW];
       end

@@ -130,15 +130,15 @@ module kick_engine #(
     free_slot = '0;
     victim_slot = '0;
     victim = '0;
-    for (int unsigned s = 0; s < Slots; s++) begin
-      if (state_q == Commit && !any_free && !kill[s] && !bad_q[s] &&
+    if (state_q == Commit) for (int unsigned s = 0; s < Slots; s++) begin
+      if (!any_free && !kill[s] && !bad_q[s] &&
           entries_q[s*EntryW+lookup_pkg::StateLsb+:lookup_pkg::StateW] == '0) begin
         any_free = 1'b1;
         free_slot = SlotW'(s);
       end
     end
-    for (int unsigned s = 0; s < 2 * Slots; s++) begin
-      if (state_q == Commit && !any_usable && s >= 32'(start) && !kill[s%Slots] && !bad_q[s%Slots]) begin
+    if (state_q == Commit) for (int unsigned s = 0; s < 2 * Slots; s++) begin
+      if (!any_usable && s >= 32'(start) && !kill[s%Slots] && !bad_q[s%Slots]) begin
         any_usable = 1'b1;
         victim_slot = SlotW'(s % Slots);
         victim = entries_q[(s%Slots)*EntryW+:EntryW];

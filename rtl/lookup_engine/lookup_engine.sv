@@ -48,6 +48,7 @@ module lookup_engine #(
   output logic [31:0]                     reg_data_o,
   output logic                            reg_error_o,
 
+  output logic [$clog2(Stash+1)-1:0]      stash_count_o,
   output logic                            idle_o
 );
   localparam int unsigned KeyW = lookup_pkg::KeyW;
@@ -82,7 +83,7 @@ module lookup_engine #(
 
   logic [Stages-1:0] valid_q;
   logic [Stages-1:0] mutates_q, inserts_q;
-  logic [Stages*PayW-1:0] pay_q;
+  logic [PayW-1:0] pay_q[Stages];
   logic [PayW-1:0] pay_0;
 
   logic enable, inject, injected, swept_q, quiet;
@@ -119,63 +120,48 @@ module lookup_engine #(
     end
   end
 
-  logic scrub_due_q, scrub_now, scrub_last, is_scrub, is_insert, is_lookup;
-  logic [SlotW-1:0] scrub_slot_q;
-  logic [BucketsLog2:0] scrub_row_q;  // the half on top
-  logic [31:0] scrub_count_q;
-  assign is_scrub = req_op_i == lookup_pkg::OpScrub;
-  assign is_insert = req_op_i == lookup_pkg::OpInsert;
-  assign is_lookup = req_op_i == lookup_pkg::OpLookup || req_op_i > lookup_pkg::OpScrub;
-  assign scrub_now = scrub_due_q || (req_valid_i && is_scrub);
-  assign scrub_last = scrub_slot_q == SlotW'(Slots - 1);
-
-  // A kick has a place of either store buffer to itself.
-  logic fifo_credit, stash_credit, admit, accept;
-  logic [1:0] buffer_room, buffer_credit;
-  for (genvar h = 0; h < 2; h++) begin : gen_credit
-    logic [31:0] places;
-    assign places = 32'(buffer_used[h*BufferCountW+:BufferCountW]) + 32'(mutating);
-    assign buffer_room[h] = places < StoreBuffer;
-    assign buffer_credit[h] = places + 32'(kick_busy) < StoreBuffer;
-  end
-  assign fifo_credit = 32'(fifo_count) + 32'(in_flight) < FifoDepth;
-  // An INSERT waits while the stash may be full when it commits and a kick may still make room.
-  assign stash_credit = 32'(stash_count) + 32'(inserting) < Stash ||
-                        (!stash_armed && inserting == '0);
-  assign admit = enable && swept_q && !steal && (req_valid_i || scrub_due_q) && fifo_credit &&
-                 (scrub_now ? &buffer_credit :
-                  is_lookup || (&buffer_credit && (!is_insert || stash_credit)));
-  assign req_ready_o = admit && !scrub_due_q && (!is_scrub || scrub_last);
-  assign accept = req_valid_i && req_ready_o;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      scrub_slot_q <= '0;
-      scrub_row_q <= '0;
-      scrub_due_q <= 1'b0;
-      scrub_count_q <= '0;
-    end else begin
-      if (admit && scrub_now) begin
-        scrub_slot_q <= scrub_last ? '0 : scrub_slot_q + SlotW'(1);
-        if (scrub_last) begin
-          scrub_row_q <= scrub_row_q + (BucketsLog2 + 1)'(1);
-          scrub_due_q <= 1'b0;
-        end
-      end
-      // Accepted requests are counted, not cycles: an idle engine stays as it is.
-      if (scrub_period == '0) begin
-        scrub_count_q <= '0;
-      end else if (accept) begin
-        scrub_count_q <= scrub_count_q + 32'd1 >= scrub_period ? '0 : scrub_count_q + 32'd1;
-        if (scrub_count_q + 32'd1 >= scrub_period) scrub_due_q <= 1'b1;
-      end
-    end
-  end
+  logic admit, mutates, inserts, respond, scrub_now, scrub_half, scrub_due;
+  logic [SlotW-1:0] scrub_slot;
+  logic [BucketsLog2-1:0] scrub_bucket;
+  logic [1:0] buffer_room;
+  admission #(
+    .BucketsLog2(BucketsLog2),
+    .Slots(Slots),
+    .Stash(Stash),
+    .StoreBuffer(StoreBuffer),
+    .FifoDepth(FifoDepth)
+  ) u_admission (
+    .clk_i,
+    .rst_ni,
+    .enable_i(enable && swept_q),
+    .steal_i(steal),
+    .scrub_period_i(scrub_period),
+    .req_valid_i,
+    .req_op_i,
+    .req_ready_o,
+    .in_flight_i(in_flight),
+    .mutating_i(mutating),
+    .inserting_i(inserting),
+    .fifo_count_i(fifo_count),
+    .buffer_used_i(buffer_used),
+    .kick_busy_i(kick_busy),
+    .stash_count_i(stash_count),
+    .stash_armed_i(stash_armed),
+    .admit_o(admit),
+    .mutates_o(mutates),
+    .inserts_o(inserts),
+    .respond_o(respond),
+    .scrub_o(scrub_now),
+    .scrub_half_o(scrub_half),
+    .scrub_bucket_o(scrub_bucket),
+    .scrub_slot_o(scrub_slot),
+    .scrub_due_o(scrub_due),
+    .buffer_room_o(buffer_room)
+  );
 
   assign pay_0 = {req_id_i, scrub_now ? 3'(lookup_pkg::OpScrub) : req_op_i, req_key_i, req_entry_i,
                   req_mask_i, req_expect_version_i, req_expect_valid_i,
-                  !scrub_due_q && (!is_scrub || scrub_last), scrub_row_q[BucketsLog2],
-                  scrub_slot_q};
+                  respond, scrub_half, scrub_slot};
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
@@ -183,18 +169,18 @@ module lookup_engine #(
       inserts_q <= '0;
     end else begin
       valid_q <= {valid_q[Stages-2:0], admit};
-      mutates_q <= {mutates_q[Stages-2:0], admit && (scrub_now || !is_lookup)};
-      inserts_q <= {inserts_q[Stages-2:0], admit && !scrub_now && is_insert};
+      mutates_q <= {mutates_q[Stages-2:0], mutates};
+      inserts_q <= {inserts_q[Stages-2:0], inserts};
     end
   end
   logic [BucketsLog2-1:0] scrub_bucket_q;
   always_ff @(posedge clk_i) begin
     if (admit) begin
-      pay_q[0+:PayW] <= pay_0;
-      scrub_bucket_q <= scrub_row_q[BucketsLog2-1:0];
+      pay_q[0] <= pay_0;
+      scrub_bucket_q <= scrub_bucket;
     end
     for (int unsigned i = 1; i < Stages; i++) begin
-      if (valid_q[i-1]) pay_q[i*PayW+:PayW] <= pay_q[(i-1)*PayW+:PayW];
+      if (valid_q[i-1]) pay_q[i] <= pay_q[i-1];
     end
   end
 
@@ -213,23 +199,21 @@ module lookup_engine #(
   logic s1_scrub, s1_scrub_half;
   logic [2*BucketsLog2-1:0] s1_bucket;
   logic [1:0] s1_read;
-  assign s1_key = pay_q[KeyAt+:KeyW];
-  assign s1_scrub = pay_q[OpAt+:3] == lookup_pkg::OpScrub;
-  assign s1_scrub_half = pay_q[ScrubHalfAt];
+  assign s1_key = pay_q[0][KeyAt+:KeyW];
+  assign s1_scrub = pay_q[0][OpAt+:3] == lookup_pkg::OpScrub;
+  assign s1_scrub_half = pay_q[0][ScrubHalfAt];
 
   // Buckets go along from S2 on.
-  logic [(Stages-1)*2*BucketsLog2-1:0] bucket_q;
+  logic [2*BucketsLog2-1:0] bucket_q[Stages-1];
   logic [2*BucketsLog2-1:0] s3_bucket, s4_bucket;
   always_ff @(posedge clk_i) begin
-    if (valid_q[0]) bucket_q[0+:2*BucketsLog2] <= s1_bucket;
+    if (valid_q[0]) bucket_q[0] <= s1_bucket;
     for (int unsigned i = 1; i < Stages - 1; i++) begin
-      if (valid_q[i]) begin
-        bucket_q[i*2*BucketsLog2+:2*BucketsLog2] <= bucket_q[(i-1)*2*BucketsLog2+:2*BucketsLog2];
-      end
+      if (valid_q[i]) bucket_q[i] <= bucket_q[i-1];
     end
   end
-  assign s3_bucket = bucket_q[(S3-1)*2*BucketsLog2+:2*BucketsLog2];
-  assign s4_bucket = bucket_q[(S4-1)*2*BucketsLog2+:2*BucketsLog2];
+  assign s3_bucket = bucket_q[S3-1];
+  assign s4_bucket = bucket_q[S4-1];
 
   // ---- The halves: banks, store buffer, error correction -----------------------------------------
   logic [1:0] commit_write, kick_push, kick_read, kick_read_ready, kick_take, drain, drain_ready, skip;
@@ -244,141 +228,63 @@ module lookup_engine #(
   logic [2*SlotW-1:0] s4_hit_slot;
   logic [2*EntryW-1:0] s4_hit_entry;
   logic [KeyW-1:0] s4_key;
+  logic [TagW-1:0] s4_tag;
   logic [1:0] inject_here;
 
   assign inject_here = {inject && !(drain[0] && drain_ready[0]), inject};
   assign injected = inject && |(drain & drain_ready);
 
   for (genvar h = 0; h < 2; h++) begin : gen_half
-    logic [BucketsLog2-1:0] hash, drain_bucket;
-    logic [LineW-1:0] read_data, data_q;
-    logic [SlotW-1:0] drain_slot;
-    logic [Slots-1:0] drain_mask;
-    logic [EntryW-1:0] drain_entry;
-    logic [2*lookup_pkg::CheckW-1:0] drain_check;
-    logic [StoreBuffer-1:0] match, match_q;
-    logic [Slots*EntryW-1:0] slots, slots_q;
-    logic [Slots-1:0] bad, bad_q, corrected_0, corrected_1, corrected_0_q, corrected_1_q;
-
-    toeplitz #(
-      .TagUsed(TagUsed),
-      .HashW(BucketsLog2)
-    ) u_hash (
-      .tag_i(s1_key[KeyW-1:BucketsLog2]),
-      .seed_i(seeds[h*SeedW+:SeedW]),
-      .hash_o(hash)
-    );
-    assign s1_bucket[h*BucketsLog2+:BucketsLog2] = s1_scrub ? scrub_bucket_q :
-                                                   s1_key[BucketsLog2-1:0] ^ hash;
     assign s1_read[h] = valid_q[0] && (!s1_scrub || s1_scrub_half == 1'(h));
-
-    always_comb begin
-      for (int unsigned s = 0; s < Slots; s++) drain_mask[s] = drain_slot == SlotW'(s);
-    end
-    secded_enc u_check_0 (
-      .word_i(drain_entry[63:0]),
-      .check_o(drain_check[7:0])
-    );
-    secded_enc u_check_1 (
-      .word_i(drain_entry[127:64]),
-      .check_o(drain_check[15:8])
-    );
-    bank_array #(
+    lookup_half #(
       .BucketsLog2(BucketsLog2),
       .Slots(Slots),
       .Banks(HalfBanks),
-      .SramLatency(SramLatency)
-    ) u_banks (
+      .SramLatency(SramLatency),
+      .StoreBuffer(StoreBuffer)
+    ) u_half (
       .clk_i,
       .rst_ni,
       .sweep_i(!swept_q),
       .sweep_row_i(sweep_row_q),
+      .seed_i(seeds[h*SeedW+:SeedW]),
       .read_i(s1_read[h]),
-      .read_bucket_i(s1_bucket[h*BucketsLog2+:BucketsLog2]),
-      .read_take_i(valid_q[S3-1]),
-      .read_data_o(read_data),
-      .write_i(drain[h]),
-      .write_bucket_i(drain_bucket),
-      .write_slot_i(drain_mask),
-      .write_code_i({drain_check, drain_entry} ^ ({CodeW{inject_here[h]}} & inject_mask)),
-      .write_ready_o(drain_ready[h]),
-      .kick_i(kick_read[h]),
-      .kick_bucket_i(kick_bucket),
-      .kick_ready_o(kick_read_ready[h]),
-      .kick_take_i(kick_take[h]),
-      .kick_data_o(kick_data[h*LineW+:LineW])
-    );
-    store_buffer #(
-      .BucketsLog2(BucketsLog2),
-      .Slots(Slots),
-      .Depth(StoreBuffer),
-      .SramLatency(SramLatency)
-    ) u_buffer (
-      .clk_i,
-      .rst_ni,
-      .push_i(commit_write[h] || kick_push[h]),
-      .push_bucket_i(commit_write[h] ? s4_bucket[h*BucketsLog2+:BucketsLog2] : kick_bucket),
-      .push_slot_i(commit_write[h] ? commit_slot : kick_push_slot),
-      .push_entry_i(commit_write[h] ? commit_entry : kick_entry),
-      .used_o(buffer_used[h*BufferCountW+:BufferCountW]),
-      .drain_o(drain[h]),
-      .drain_bucket_o(drain_bucket),
-      .drain_slot_o(drain_slot),
-      .drain_entry_o(drain_entry),
-      .drain_ready_i(drain_ready[h]),
-      .skip_o(skip[h]),
-      .match_i(valid_q[S3]),
-      .match_bucket_i(s3_bucket[h*BucketsLog2+:BucketsLog2]),
-      .match_o(match),
-      .forward_i(valid_q[S4]),
-      .forward_match_i(match_q),
-      .forward_tag_i(TagW'(s4_key[KeyW-1:BucketsLog2])),
+      .key_i(s1_key),
+      .scrub_i(s1_scrub),
+      .scrub_bucket_i(scrub_bucket_q),
+      .bucket_o(s1_bucket[h*BucketsLog2+:BucketsLog2]),
+      .s2_valid_i(valid_q[S3-1]),
+      .s3_valid_i(valid_q[S3]),
+      .s3_bucket_i(s3_bucket[h*BucketsLog2+:BucketsLog2]),
+      .s4_valid_i(valid_q[S4]),
+      .s4_tag_i(s4_tag),
+      .slots_o(s4_slots[h*Slots*EntryW+:Slots*EntryW]),
+      .bad_o(s4_bad[h*Slots+:Slots]),
+      .corrected_0_o(s4_corrected_0[h*Slots+:Slots]),
+      .corrected_1_o(s4_corrected_1[h*Slots+:Slots]),
       .kill_o(s4_kill[h*Slots+:Slots]),
       .free_o(s4_free[h*Slots+:Slots]),
       .hit_o(s4_hit[h]),
       .hit_slot_o(s4_hit_slot[h*SlotW+:SlotW]),
       .hit_entry_o(s4_hit_entry[h*EntryW+:EntryW]),
+      .push_i(commit_write[h] || kick_push[h]),
+      .push_bucket_i(commit_write[h] ? s4_bucket[h*BucketsLog2+:BucketsLog2] : kick_bucket),
+      .push_slot_i(commit_write[h] ? commit_slot : kick_push_slot),
+      .push_entry_i(commit_write[h] ? commit_entry : kick_entry),
+      .used_o(buffer_used[h*BufferCountW+:BufferCountW]),
+      .busy_o(buffer_busy[h]),
+      .drain_o(drain[h]),
+      .drain_ready_o(drain_ready[h]),
+      .skip_o(skip[h]),
+      .flip_i(inject_here[h] ? inject_mask : '0),
       .kick_i(kick_busy),
+      .kick_read_i(kick_read[h]),
+      .kick_ready_o(kick_read_ready[h]),
+      .kick_take_i(kick_take[h]),
       .kick_bucket_i(kick_bucket),
-      .kick_kill_o(kick_kill[h*Slots+:Slots]),
-      .busy_o(buffer_busy[h])
+      .kick_data_o(kick_data[h*LineW+:LineW]),
+      .kick_kill_o(kick_kill[h*Slots+:Slots])
     );
-
-    // S2 to S3: the value read is captured the cycle after the read. S3: corrected.
-    for (genvar s = 0; s < Slots; s++) begin : gen_slot
-      logic bad_0, bad_1;
-      secded_dec u_word_0 (
-        .en_i(valid_q[S3]),
-        .word_i(data_q[s*CodeW+:64]),
-        .check_i(data_q[s*CodeW+128+:8]),
-        .word_o(slots[s*EntryW+:64]),
-        .corrected_o(corrected_0[s]),
-        .bad_o(bad_0)
-      );
-      secded_dec u_word_1 (
-        .en_i(valid_q[S3]),
-        .word_i(data_q[s*CodeW+64+:64]),
-        .check_i(data_q[s*CodeW+136+:8]),
-        .word_o(slots[s*EntryW+64+:64]),
-        .corrected_o(corrected_1[s]),
-        .bad_o(bad_1)
-      );
-      assign bad[s] = bad_0 || bad_1;
-    end
-    always_ff @(posedge clk_i) begin
-      if (valid_q[S3-1]) data_q <= read_data;
-      if (valid_q[S3]) begin
-        slots_q <= slots;
-        bad_q <= bad;
-        corrected_0_q <= corrected_0;
-        corrected_1_q <= corrected_1;
-        match_q <= match;
-      end
-    end
-    assign s4_slots[h*Slots*EntryW+:Slots*EntryW] = slots_q;
-    assign s4_bad[h*Slots+:Slots] = bad_q;
-    assign s4_corrected_0[h*Slots+:Slots] = corrected_0_q;
-    assign s4_corrected_1[h*Slots+:Slots] = corrected_1_q;
   end
 
   // ---- S4: commit --------------------------------------------------------------------------------
@@ -390,23 +296,24 @@ module lookup_engine #(
   logic [BadW-1:0] bad_slots;
   logic stash_hit, stash_full, stash_alloc, stash_update, stash_remove, stash_rearm;
   logic [EntryW-1:0] stash_entry;
-  assign s4_key = pay_q[S4*PayW+KeyAt+:KeyW];
-  assign s4_op = pay_q[S4*PayW+OpAt+:3];
-  assign s4_id = pay_q[S4*PayW+IdAt+:IdW];
-  assign s4_respond = valid_q[S4] && pay_q[S4*PayW+RespondAt];
+  assign s4_key = pay_q[S4][KeyAt+:KeyW];
+  assign s4_tag = TagW'(s4_key[KeyW-1:BucketsLog2]);
+  assign s4_op = pay_q[S4][OpAt+:3];
+  assign s4_id = pay_q[S4][IdAt+:IdW];
+  assign s4_respond = valid_q[S4] && pay_q[S4][RespondAt];
 
   commit_stage #(
     .Slots(Slots)
   ) u_commit (
     .valid_i(valid_q[S4]),
     .op_i(s4_op),
-    .tag_i(TagW'(s4_key[KeyW-1:BucketsLog2])),
-    .entry_i(pay_q[S4*PayW+EntryAt+:EntryW]),
-    .mask_i(pay_q[S4*PayW+MaskAt+:lookup_pkg::FieldsW]),
-    .expect_version_i(pay_q[S4*PayW+VersionAt+:lookup_pkg::VersionW]),
-    .expect_valid_i(pay_q[S4*PayW+ExpectAt]),
-    .scrub_half_i(pay_q[S4*PayW+ScrubHalfAt]),
-    .scrub_slot_i(pay_q[S4*PayW+:SlotW]),
+    .tag_i(s4_tag),
+    .entry_i(pay_q[S4][EntryAt+:EntryW]),
+    .mask_i(pay_q[S4][MaskAt+:lookup_pkg::FieldsW]),
+    .expect_version_i(pay_q[S4][VersionAt+:lookup_pkg::VersionW]),
+    .expect_valid_i(pay_q[S4][ExpectAt]),
+    .scrub_half_i(pay_q[S4][ScrubHalfAt]),
+    .scrub_slot_i(pay_q[S4][SlotW-1:0]),
     .slots_i(s4_slots),
     .bad_i(s4_bad),
     .corrected_0_i(s4_corrected_0),
@@ -440,9 +347,9 @@ module lookup_engine #(
       scrub_corrected_q <= 1'b0;
       scrub_uncorrectable_q <= 1'b0;
     end else if (valid_q[S4] && s4_op == lookup_pkg::OpScrub) begin
-      scrub_corrected_q <= pay_q[S4*PayW+:SlotW] != SlotW'(Slots - 1) &&
+      scrub_corrected_q <= pay_q[S4][SlotW-1:0] != SlotW'(Slots - 1) &&
                            (scrub_corrected_q || s4_corrected);
-      scrub_uncorrectable_q <= pay_q[S4*PayW+:SlotW] != SlotW'(Slots - 1) &&
+      scrub_uncorrectable_q <= pay_q[S4][SlotW-1:0] != SlotW'(Slots - 1) &&
                                (scrub_uncorrectable_q || s4_uncorrectable);
     end
   end
@@ -476,7 +383,7 @@ module lookup_engine #(
     .clk_i,
     .rst_ni,
     .en_i(valid_q[S4]),
-    .tag_i(TagW'(s4_key[KeyW-1:BucketsLog2])),
+    .tag_i(s4_tag),
     .rest_i(s4_key[BucketsLog2-1:0]),
     .hit_o(stash_hit),
     .hit_entry_o(stash_entry),
@@ -602,8 +509,9 @@ module lookup_engine #(
     .stolen_i(steal)
   );
 
+  assign stash_count_o = stash_count;
   assign idle_o = !req_valid_i && !rsp_valid_o && quiet && buffer_busy == '0 && !stash_armed &&
-                  !kick_busy && !scrub_due_q && !reg_valid_i && !reg_valid_o && swept_q;
+                  !kick_busy && !scrub_due && !reg_valid_i && !reg_valid_o && swept_q;
 
   // ---- Checks --------------------------------------------------------------------------------------
   if (BucketsLog2 < 2 || BucketsLog2 > 32 || Slots < 2 || (1 << SlotW) != Slots || Banks < 2 ||
@@ -631,7 +539,7 @@ module lookup_engine #(
     if (rst_ni) begin
       assert (!stalled_q || (req_valid_i && request_q == {req_id_i, req_op_i, req_key_i, req_entry_i}))
       else $error("a request changed before it was taken");
-      assert (!(req_valid_i && (is_insert || req_op_i == lookup_pkg::OpUpdate && req_mask_i[0]) &&
+      assert (!(req_valid_i && (req_op_i == lookup_pkg::OpInsert || req_op_i == lookup_pkg::OpUpdate && req_mask_i[0]) &&
                 req_entry_i[lookup_pkg::StateLsb+:lookup_pkg::StateW] == '0))
       else $error("an entry made free by INSERT or UPDATE");
       assert (!(|(commit_write & kick_push)))

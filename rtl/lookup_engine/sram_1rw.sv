@@ -14,7 +14,7 @@ module sram_1rw #(
   input  logic                   we_i,
   input  logic [Slots-1:0]       mask_i,
   input  logic [AddrW-1:0]       addr_i,
-  input  logic [Slots*Width-1:0] wdata_i,
+  input  logic [Width-1:0]       wdata_i,  // for every slot of the mask
   output logic [Slots*Width-1:0] rdata_o
 );
   logic [Slots*Width-1:0] rdata_q;
@@ -22,7 +22,7 @@ module sram_1rw #(
   for (genvar s = 0; s < Slots; s++) begin : gen_slot
     logic [Width-1:0] mem[Depth];
     always_ff @(posedge clk_i) begin
-      if (en_i && we_i && mask_i[s]) mem[addr_i] <= wdata_i[s*Width+:Width];
+      if (en_i && we_i && mask_i[s]) mem[addr_i] <= wdata_i;
       if (en_i && !we_i) rdata_q[s*Width+:Width] <= mem[addr_i];
     end
   end

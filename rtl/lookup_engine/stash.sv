@@ -48,54 +48,48 @@ module stash #(
   logic [EntryW-1:0] entry_q[Places];
   logic [PlaceW-1:0] turn_q;  // from where the next parked entry is looked for
 
-  logic [Places-1:0] hit, alloc, rearm, kick, parked;
-  logic found_free, found_parked;
+  logic [Places-1:0] hit, alloc, rearm, kick, parked, turn, gone;
 
   always_comb begin
+    hit = '0;
     hit_entry_o = '0;
-    kick_valid_o = 1'b0;
-    kick_rest_o = '0;
-    kick_entry_o = '0;
-    count_o = '0;
-    for (int unsigned p = 0; p < Places; p++) begin
-      hit[p] = en_i && valid_q[p] && entry_q[p][TagW-1:0] == tag_i &&
-               rest_q[p] == rest_i;
-      kick[p] = kick_place_i == PlaceW'(p);
-      if (hit[p]) hit_entry_o = hit_entry_o | entry_q[p];
-      if (kick[p]) begin
-        kick_valid_o = valid_q[p];
-        kick_rest_o = rest_q[p];
-        kick_entry_o = entry_q[p];
+    if (en_i && valid_q != '0) begin
+      for (int unsigned p = 0; p < Places; p++) begin
+        hit[p] = valid_q[p] && entry_q[p][TagW-1:0] == tag_i && rest_q[p] == rest_i;
+        if (hit[p]) hit_entry_o = hit_entry_o | entry_q[p];
       end
-      count_o = count_o + CountW'(valid_q[p]);
     end
   end
+  assign kick = Places'(1) << kick_place_i;
+  assign kick_valid_o = |(valid_q & kick);
+  assign kick_rest_o = rest_q[kick_place_i];
+  assign kick_entry_o = entry_q[kick_place_i];
+  assign count_o = CountW'($countones(valid_q));
   assign hit_o = |hit;
   assign full_o = &valid_q;
   assign armed_o = |armed_q;
-  assign parked = valid_q & ~armed_q;
 
+  // The lowest free place; the next parked one from turn_q on, else the lowest.
+  assign alloc = ~valid_q & (valid_q + Places'(1));
+  assign parked = valid_q & ~armed_q;
+  assign turn = parked & ~((Places'(1) << turn_q) - Places'(1));
+  assign rearm = turn != '0 ? turn & (~turn + Places'(1)) : parked & (~parked + Places'(1));
+  assign gone = (remove_i ? hit : '0) | (kick_place_done_i ? kick : '0);
+
+  logic [PlaceW-1:0] rearm_place, write_place;
   always_comb begin
-    alloc = '0;
-    rearm = '0;
     pick_o = '0;
-    found_free = 1'b0;
-    found_parked = 1'b0;
-    for (int unsigned p = 0; p < Places; p++) begin
-      if (!valid_q[p] && !found_free) begin
-        alloc[p] = 1'b1;
-        found_free = 1'b1;
-      end
-      if (armed_q[Places-1-p]) pick_o = PlaceW'(Places - 1 - p);
-      if (parked[p] && PlaceW'(p) >= turn_q && !found_parked) begin
-        rearm[p] = 1'b1;
-        found_parked = 1'b1;
-      end
+    rearm_place = '0;
+    write_place = kick_place_i;
+    if (armed_o) begin
+      for (int unsigned p = Places; p > 0; p--) if (armed_q[p-1]) pick_o = PlaceW'(p - 1);
     end
-    for (int unsigned p = 0; p < Places; p++) begin
-      if (parked[p] && !found_parked) begin
-        rearm[p] = 1'b1;
-        found_parked = 1'b1;
+    if (rearm_i) begin
+      for (int unsigned p = 0; p < Places; p++) if (rearm[p]) rearm_place = PlaceW'(p);
+    end
+    if (alloc_i || update_i) begin
+      for (int unsigned p = 0; p < Places; p++) begin
+        if (alloc_i ? alloc[p] : hit[p]) write_place = PlaceW'(p);
       end
     end
   end
@@ -106,31 +100,15 @@ module stash #(
       armed_q <= '0;
       turn_q <= '0;
     end else begin
-      for (int unsigned p = 0; p < Places; p++) begin
-        if (alloc_i && alloc[p]) begin
-          valid_q[p] <= 1'b1;
-          armed_q[p] <= 1'b1;
-        end
-        if (rearm_i && rearm[p]) begin
-          armed_q[p] <= 1'b1;
-          turn_q <= p == Places - 1 ? '0 : PlaceW'(p + 1);
-        end
-        if ((remove_i && hit[p]) || (kick_place_done_i && kick[p])) begin
-          valid_q[p] <= 1'b0;
-          armed_q[p] <= 1'b0;
-        end
-        if (kick_park_i && kick[p]) armed_q[p] <= 1'b0;
+      valid_q <= (valid_q | (alloc_i ? alloc : '0)) & ~gone;
+      armed_q <= (armed_q | (alloc_i ? alloc : '0) | (rearm_i ? rearm : '0)) & ~gone &
+                 ~(kick_park_i ? kick : '0);
+      if (rearm_i && rearm != '0) begin
+        turn_q <= rearm_place == PlaceW'(Places - 1) ? '0 : rearm_place + PlaceW'(1);
       end
     end
   end
   // One write a cycle.
-  logic [PlaceW-1:0] write_place;
-  always_comb begin
-    write_place = kick_place_i;
-    for (int unsigned p = 0; p < Places; p++) begin
-      if ((alloc_i && alloc[p]) || (update_i && hit[p])) write_place = PlaceW'(p);
-    end
-  end
   always_ff @(posedge clk_i) begin
     if (alloc_i || update_i || kick_swap_i) begin
       entry_q[write_place] <= kick_swap_i ? kick_swap_entry_i : entry_i;

@@ -53,7 +53,6 @@ module store_buffer #(
 
   output logic                   busy_o
 );
-  localparam int unsigned LingerW = 3;
   localparam int unsigned StateLsb = lookup_pkg::StateLsb;
   localparam int unsigned StateW = lookup_pkg::StateW;
 
@@ -61,7 +60,7 @@ module store_buffer #(
   logic [BucketsLog2-1:0] bucket_q[Depth];
   logic [SlotW-1:0] slot_q[Depth];
   logic [EntryW-1:0] entry_q[Depth];
-  logic [Depth*LingerW-1:0] linger_q;
+  logic [SramLatency*Depth-1:0] fresh_q;  // drained in the latest cycles, newest lowest
   logic [PlaceW-1:0] head_q, drain_q, tail_q;
   logic [CountW-1:0] used_q;
 
@@ -84,52 +83,48 @@ module store_buffer #(
   // Places are given back in order, two a cycle: those drained for long enough, and those skipped
   // (a dead write need not linger: the newer one holds its location).
   logic [PlaceW-1:0] head_second;
-  logic [Depth-1:0] over;
+  logic [Depth-1:0] over, fresh;
   logic pop_first, pop_second;
   always_comb begin
-    for (int unsigned p = 0; p < Depth; p++) begin
-      over[p] = valid_q[p] && drained_q[p] && linger_q[p*LingerW+:LingerW] == '0;
-    end
+    fresh = '0;
+    for (int unsigned i = 0; i < SramLatency; i++) fresh = fresh | fresh_q[i*Depth+:Depth];
   end
+  assign over = valid_q & drained_q & ~fresh;
   assign head_second = after(head_q);
   assign pop_first = over[head_q];
   assign pop_second = pop_first && over[head_second];
+
+  logic [Depth-1:0] pushed, popped, skipped, drained, dying;
+  assign pushed = Depth'(push_i) << tail_q;
+  assign popped = (Depth'(pop_first) << head_q) | (Depth'(pop_second) << head_second);
+  assign skipped = Depth'(skip) << drain_q;
+  assign drained = Depth'(drains) << drain_place;
+  always_comb begin
+    dying = '0;
+    if (push_i) begin
+      for (int unsigned p = 0; p < Depth; p++) begin
+        dying[p] = valid_q[p] && bucket_q[p] == push_bucket_i && slot_q[p] == push_slot_i;
+      end
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
       dead_q <= '0;
       drained_q <= '0;
+      fresh_q <= '0;
       head_q <= '0;
       drain_q <= '0;
       tail_q <= '0;
       used_q <= '0;
-      linger_q <= '0;
     end else begin
-      for (int unsigned p = 0; p < Depth; p++) begin
-        if (drained_q[p] && linger_q[p*LingerW+:LingerW] != '0) begin
-          linger_q[p*LingerW+:LingerW] <= linger_q[p*LingerW+:LingerW] - LingerW'(1);
-        end
-        if (push_i && valid_q[p] && bucket_q[p] == push_bucket_i &&
-            slot_q[p] == push_slot_i) begin
-          dead_q[p] <= 1'b1;
-        end
-        if (skip && drain_q == PlaceW'(p)) begin
-          drained_q[p] <= 1'b1;
-          linger_q[p*LingerW+:LingerW] <= '0;
-        end
-        if (drains && drain_place == PlaceW'(p)) begin
-          drained_q[p] <= 1'b1;
-          linger_q[p*LingerW+:LingerW] <= LingerW'(SramLatency);
-        end
-        if ((pop_first && head_q == PlaceW'(p)) || (pop_second && head_second == PlaceW'(p))) begin
-          valid_q[p] <= 1'b0;
-        end
-        if (push_i && tail_q == PlaceW'(p)) begin
-          valid_q[p] <= 1'b1;
-          dead_q[p] <= 1'b0;
-          drained_q[p] <= 1'b0;
-        end
+      valid_q <= (valid_q & ~popped) | pushed;
+      dead_q <= (dead_q | dying) & ~pushed;
+      drained_q <= (drained_q | skipped | drained) & ~pushed;
+      fresh_q[0+:Depth] <= drained;
+      for (int unsigned i = 1; i < SramLatency; i++) begin
+        fresh_q[i*Depth+:Depth] <= fresh_q[(i-1)*Depth+:Depth];
       end
       if (drains) drain_q <= after(drain_place);
       else if (skip) drain_q <= second;
@@ -151,9 +146,11 @@ module store_buffer #(
   assign push_matches = push_bucket_i == match_bucket_i;
   always_comb begin
     match_o = '0;
-    for (int unsigned p = 0; p < Depth; p++) begin
-      match_o[p] = match_i && ((valid_q[p] && bucket_q[p] == match_bucket_i) ||
-                   (push_i && push_matches && tail_q == PlaceW'(p)));
+    if (match_i) begin
+      for (int unsigned p = 0; p < Depth; p++) begin
+        match_o[p] = valid_q[p] && bucket_q[p] == match_bucket_i;
+      end
+      if (push_matches) match_o = match_o | pushed;
     end
   end
 
@@ -194,7 +191,7 @@ module store_buffer #(
   assign used_o = used_q;
   assign busy_o = |valid_q;
 
-  if (Slots < 2 || Depth < 2 || SramLatency + 1 >= (1 << LingerW)) begin : gen_check
+  if (Slots < 2 || Depth < 2) begin : gen_check
     $fatal(1, "store_buffer: Slots and Depth of 2 and more");
   end
 

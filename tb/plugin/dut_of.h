@@ -94,6 +94,7 @@ private:
         out.register_answer_valid = m_top.reg_valid_o != 0;
         out.register_data = m_top.reg_data_o;
         out.register_error = m_top.reg_error_o != 0;
+        out.stash = m_top.stash_count_o;
         out.idle = m_top.idle_o != 0;
         return out;
     }

@@ -30,9 +30,7 @@ public:
 
     /// Throws InvariantError, with the requests that led to it, where the answers differ.
     index::TimedAnswer submit(const index::Request& request, Time at) override;
-    void announce(std::span<const index::Request> requests, Time at) override {
-        m_rtl.announce(requests, at);
-    }
+    void finish() override { m_rtl.finish(); }
     void clear() override;
     [[nodiscard]] std::uint32_t latency_cycles() const override { return m_rtl.latency_cycles(); }
     [[nodiscard]] std::uint64_t size() const override { return m_rtl.size(); }

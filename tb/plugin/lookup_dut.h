@@ -54,6 +54,7 @@ struct DutOutputs {
     bool register_answer_valid = false;
     std::uint32_t register_data = 0;
     bool register_error = false;
+    std::uint32_t stash = 0;  ///< entries in the stash
     bool idle = false;
 };
 

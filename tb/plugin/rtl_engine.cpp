@@ -20,13 +20,13 @@ using index::Status;
 namespace {
 
 constexpr std::uint64_t kSeed = index::CuckooConfig{}.seed;
+constexpr std::uint64_t kTagMask = (std::uint64_t{1} << 62U) - 1;
+/// Cycles that a request may wait: the kicks of a full stash, many times over.
+constexpr std::uint32_t kMostWait = 1'000'000;
 constexpr std::uint64_t kBucketMask = (std::uint64_t{1} << kCardShape.buckets_log2) - 1;
 
-bool same(const Request& a, const Request& b) {
-    using Words = std::array<std::uint64_t, 2>;
-    return a.operation == b.operation && a.key == b.key && a.mask == b.mask &&
-           a.expect_valid == b.expect_valid && a.expect_version == b.expect_version &&
-           std::bit_cast<Words>(a.entry) == std::bit_cast<Words>(b.entry);
+std::array<std::uint64_t, 2> words(const index::Entry& entry) {
+    return std::bit_cast<std::array<std::uint64_t, 2>>(entry);
 }
 
 }  // namespace
@@ -57,134 +57,153 @@ RtlEngine::RtlEngine(const index::IndexConfig& config)
              index::Toeplitz{index::toeplitz_seeds(kSeed)[1], kCardShape.buckets_log2}} {
     if (const auto why = misfit(config)) throw InvariantError("rtl: " + *why);
     set_up(*m_dut, kSeed);
-    mark();
 }
 
 void RtlEngine::clear() {
     set_up(*m_dut, kSeed);
-    m_size = 0;
-    m_wanted.clear();
-    m_first = 0;
-    m_presenting = false;
-    m_edge = std::max(m_edge, m_last + 1);
-    mark();
-}
-
-void RtlEngine::announce(std::span<const Request> requests, Time at) {
-    forget_ahead(std::max(edge_at_or_after(at), m_last + 1));
-    for (const Request& request : requests) m_wanted.push_back({request, edge_at_or_after(at)});
+    m_entries.clear();
+    m_expected.clear();
+    m_next_id = 0;
 }
 
 index::TimedAnswer RtlEngine::submit(const Request& request, Time at) {
-    const Edge from = std::max(edge_at_or_after(at), m_last + 1);
-    if (!came_true(request, from)) {
-        forget_ahead(from);
-        m_wanted.push_back({request, from});
-    }
-    Taken taken;
-    if (m_consumed < m_taken.size()) {
-        taken = m_taken[m_consumed++];
-        ++m_counters.ahead;
-    } else {
-        while (m_consumed == m_taken.size()) clock();
-        taken = m_taken[m_consumed++];
-        mark();
-    }
-    m_last = taken.accepted;
-    while (!m_answers[taken.id].valid) clock();
-    const Answered& answered = m_answers[taken.id];
-    count(request, answered.answer);
+    const Edge first = edge_at_or_after(at);
+    const Edge from = std::max(first, m_last + 1);
+    if (m_edge > from) take_back();
+    advance_to(from);
+    Expected expected = accept(request);
+    ++m_counters.requests;
     if (request.operation == Operation::kLookup) {
-        const Edge first = edge_at_or_after(at);
-        m_counters.lookup_cycles += static_cast<std::uint64_t>(answered.done - first);
-        m_counters.lookup_ps += static_cast<std::uint64_t>((time_of(answered.done) - at).ps);
+        ++m_counters.lookups;
+        m_counters.lookup_cycles += static_cast<std::uint64_t>(expected.done - first);
+        m_counters.lookup_ps += static_cast<std::uint64_t>((time_of(expected.done) - at).ps);
     }
-    return {answered.answer, time_of(taken.accepted), time_of(answered.done)};
+    if (!expected.known) run_ahead(expected);
+    return {expected.answer, time_of(m_last), time_of(expected.done)};
 }
 
-bool RtlEngine::came_true(const Request& request, Edge from) const {
-    if (m_consumed < m_taken.size()) {
-        const Taken& next = m_taken[m_consumed];
-        return same(next.request, request) && next.presented == from;
+/// The answer, and the map after it. An INSERT is taken to find room.
+index::Answer RtlEngine::foretell(const Request& request) {
+    if (request.operation == Operation::kScrub) return {.status = Status::kDone};
+    index::Entry* entry = m_entries.find(request.key);
+    if (entry == nullptr) {
+        if (request.operation != Operation::kInsert) return {.status = Status::kMiss};
+        index::Entry fresh = request.entry;
+        fresh.tag = request.key >> kCardShape.buckets_log2 & kTagMask;
+        m_entries.insert(request.key, fresh);
+        return {.status = Status::kDone, .entry = fresh};
     }
-    if (m_first == m_wanted.size()) return false;
-    const Wanted& next = m_wanted[m_first];
-    return same(next.request, request) && std::max(next.from, m_last + 1) == from &&
-           (m_presenting ? m_presented == from : m_edge <= from);
+    const index::Entry before = *entry;
+    const bool compares =
+        request.operation == Operation::kUpdate || request.operation == Operation::kDelete;
+    if (compares && request.expect_valid && request.expect_version != before.version) {
+        return {.status = Status::kVersionMismatch, .entry = before};
+    }
+    switch (request.operation) {
+        case Operation::kInsert:
+            return {.status = Status::kExists, .entry = before};
+        case Operation::kUpdate:
+            *entry = merge(before, request.entry, request.mask);
+            return {.status = Status::kDone, .entry = *entry};
+        case Operation::kDelete:
+        case Operation::kEvict:
+            m_entries.erase(request.key);
+            return {.status = Status::kDone, .entry = before};
+        case Operation::kLookup:
+        case Operation::kScrub:
+            break;
+    }
+    return {.status = Status::kHit, .entry = before};
 }
 
-void RtlEngine::forget_ahead(Edge from) {
-    const bool ahead = m_consumed < m_taken.size() || m_presenting || m_edge > from;
-    m_wanted.clear();
-    m_first = 0;
-    if (ahead) take_back();
+void RtlEngine::advance_to(Edge edge) {
+    while (m_edge < edge) {
+        const DutOutputs out = m_dut->settle({});
+        collect(out);
+        if (out.idle && !m_free_running) {
+            m_edge = edge;
+            return;
+        }
+        m_dut->posedge();
+        ++m_edge;
+    }
+}
+
+RtlEngine::Expected RtlEngine::accept(const Request& request) {
+    const DutInputs in{.request_valid = true, .id = m_next_id, .request = request};
+    for (std::uint32_t waited = 0; waited < kMostWait; ++waited) {
+        const DutOutputs out = m_dut->settle(in);
+        collect(out);
+        m_dut->posedge();
+        const Edge edge = m_edge++;
+        if (!out.request_ready) continue;
+        // Only INSERTs fill the stash, and each that is under way may.
+        std::uint32_t stash = out.stash;
+        for (const Expected& e : m_expected) {
+            stash += e.request.operation == Operation::kInsert ? 1 : 0;
+        }
+        m_last = edge;
+        Expected expected{request, foretell(request), edge + kCardShape.latency(), m_next_id++};
+        expected.known = request.operation != Operation::kInsert || !expected.answer.done() ||
+                         stash < kCardShape.stash;
+        m_expected.push_back(expected);
+        return expected;
+    }
+    throw InvariantError("rtl: the engine accepts nothing any more");
+}
+
+void RtlEngine::run_ahead(Expected& expected) {
+    ++m_counters.run_ahead;
+    m_dut->mark();
+    m_marked_edge = m_edge;
+    m_marked_expected = m_expected;
+    m_marked_matched = m_counters.matched;
+    while (!m_expected.empty()) advance_to(m_edge + 1);
+    expected.answer = m_decided;
+    m_marked_expected.back().answer = m_decided;
+    m_marked_expected.back().known = true;
 }
 
 void RtlEngine::take_back() {
-    ++m_counters.rewinds;
+    ++m_counters.taken_back;
     m_dut->rewind();
     m_edge = m_marked_edge;
-    m_next_id = m_marked_id;
-    m_presenting = false;
-    const std::vector<Taken> replay(m_taken.begin(),
-                                    m_taken.begin() + static_cast<std::ptrdiff_t>(m_consumed));
-    m_taken.clear();
-    m_consumed = 0;
-    for (const Taken& taken : replay) m_wanted.push_back({taken.request, taken.presented});
-    while (m_taken.size() < replay.size()) clock();
-    for (std::size_t i = 0; i < replay.size(); ++i) {
-        if (m_taken[i].accepted != replay[i].accepted) {
-            throw InvariantError(fmt::format("rtl: replayed, a request is taken at edge {}, not {}",
-                                             m_taken[i].accepted, replay[i].accepted));
-        }
-    }
-    m_wanted.clear();
-    m_first = 0;
-    mark();
+    m_expected = m_marked_expected;
+    m_counters.matched = m_marked_matched;
 }
 
-void RtlEngine::mark() {
-    m_dut->mark();
-    m_marked_edge = m_edge;
-    m_marked_id = m_next_id;
-    m_taken.clear();
-    m_consumed = 0;
+void RtlEngine::finish() {
+    while (!m_expected.empty()) advance_to(m_edge + 1);
 }
 
-void RtlEngine::clock() {
-    const bool wants = m_first < m_wanted.size();
-    const bool presents = wants && m_edge >= m_wanted[m_first].from;
-    DutInputs in;
-    if (presents) {
-        in.request_valid = true;
-        in.request = m_wanted[m_first].request;
-        in.id = m_next_id;
-        if (!m_presenting) m_presented = m_edge;
-        m_presenting = true;
+void RtlEngine::collect(const DutOutputs& out) {
+    if (!out.response_valid) return;
+    if (m_expected.empty()) throw InvariantError("rtl: an answer that nobody waits for");
+    Expected& expected = m_expected.front();
+    if (!expected.known && out.answer.status == Status::kFull) {
+        m_entries.erase(expected.request.key);
+        expected.answer = out.answer;
     }
-    const DutOutputs out = m_dut->settle(in);
-    if (out.response_valid) m_answers[out.id] = {true, out.answer, m_edge - 1};
-    if (out.idle && !m_free_running) {
-        m_edge = wants ? m_wanted[m_first].from : m_edge + 1;
-        return;
-    }
-    m_dut->posedge();
-    if (presents && out.request_ready) {
-        m_taken.push_back({in.request, m_presented, m_edge, m_next_id});
-        m_answers[m_next_id].valid = false;
-        ++m_next_id;
-        ++m_first;
-        m_presenting = false;
-    }
-    ++m_edge;
+    const bool same = out.id == expected.id && out.answer.status == expected.answer.status &&
+                      words(out.answer.entry) == words(expected.answer.entry) &&
+                      m_edge - 1 == expected.done;
+    if (!same) report(expected, out);
+    m_decided = expected.answer;
+    ++m_counters.matched;
+    m_expected.erase(m_expected.begin());
 }
 
-void RtlEngine::count(const Request& request, const index::Answer& answer) {
-    ++m_counters.requests;
-    m_counters.lookups += request.operation == Operation::kLookup ? 1 : 0;
-    if (!answer.done()) return;
-    if (request.operation == Operation::kInsert) ++m_size;
-    if (request.operation == Operation::kDelete || request.operation == Operation::kEvict) --m_size;
+void RtlEngine::report(const Expected& expected, const DutOutputs& out) const {
+    const auto entry = words(out.answer.entry);
+    const auto wanted = words(expected.answer.entry);
+    throw InvariantError(fmt::format(
+        "rtl: after {} matched answers operation {} on key {:016x} is answered with status {}, "
+        "entry {:016x}{:016x} at edge {}, and should be with status {}, entry {:016x}{:016x} at "
+        "edge {}; {} entries",
+        m_counters.matched, static_cast<int>(expected.request.operation), expected.request.key,
+        static_cast<int>(out.answer.status), entry[1], entry[0], m_edge - 1,
+        static_cast<int>(expected.answer.status), wanted[1], wanted[0], expected.done,
+        m_entries.size()));
 }
 
 std::array<RtlEngine::Bucket, 2> RtlEngine::buckets_of(std::uint64_t key) const {

@@ -32,12 +32,14 @@ void SramBank::write(std::uint32_t row, std::uint32_t mask, const std::uint32_t*
     }
     for (std::uint32_t slot = 0; slot < m_slots; ++slot) {
         if ((mask >> slot & 1U) == 0) continue;
-        for (std::uint32_t bit = slot * m_bits; bit < (slot + 1) * m_bits;) {
+        for (std::uint32_t done = 0; done < m_bits;) {
+            const std::uint32_t bit = slot * m_bits + done;
             const std::uint32_t low = bit % 32;
-            const std::uint32_t count = std::min(32 - low, (slot + 1) * m_bits - bit);
-            const std::uint32_t part = (count == 32 ? ~0U : (1U << count) - 1) << low;
-            words[bit / 32] = (words[bit / 32] & ~part) | (data[bit / 32] & part);
-            bit += count;
+            const std::uint32_t count = std::min({32 - low, m_bits - done, 32 - done % 32});
+            const std::uint32_t ones = count == 32 ? ~0U : (1U << count) - 1;
+            const std::uint32_t value = data[done / 32] >> done % 32 & ones;
+            words[bit / 32] = (words[bit / 32] & ~(ones << low)) | value << low;
+            done += count;
         }
     }
 }

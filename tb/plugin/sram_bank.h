@@ -15,7 +15,7 @@ public:
     SramBank(std::uint32_t depth, std::uint32_t bits, std::uint32_t slots);
 
     void read(std::uint32_t row, std::uint32_t* data) const;
-    /// Writes the slots of `mask`, each from its place in `data`.
+    /// Writes `data`, one slot, to the slots of `mask`.
     void write(std::uint32_t row, std::uint32_t mask, const std::uint32_t* data);
     [[nodiscard]] std::span<const std::uint32_t> row(std::uint32_t row) const {
         return {m_words.data() + std::size_t{row} * m_row_words, m_row_words};

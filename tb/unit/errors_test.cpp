@@ -77,6 +77,8 @@ TEST_F(EngineErrors, ABadSlotMakesMissAndInsertUncorrectableAndNoMore) {
         EXPECT_EQ(answer.status, Status::kUncorrectable) << static_cast<int>(operation);
         EXPECT_TRUE(answer.uncorrectable);
     }
+    ask(Operation::kInsert, m_keys[2], 20);
+    EXPECT_EQ(m_bench.read(Register::kSize), 2U) << "beside a bad slot nothing is inserted";
     // A key that is there is found past it; the bit tells.
     const Answer other = ask(Operation::kLookup, m_keys[1]);
     EXPECT_EQ(other.status, Status::kHit);
@@ -84,6 +86,14 @@ TEST_F(EngineErrors, ABadSlotMakesMissAndInsertUncorrectableAndNoMore) {
     EXPECT_EQ(other.entry.frame, 11U);
     EXPECT_EQ(ask(Operation::kUpdate, m_keys[1], 12).status, Status::kDone);
     EXPECT_EQ(ask(Operation::kDelete, m_keys[1]).status, Status::kDone);
+}
+
+TEST_F(EngineErrors, ABadEntryIsNotGivenAwayWhereItsTagIsWhole) {
+    ask(Operation::kInsert, m_keys[0]);
+    spoil(m_keys[0], 5, {70, 71});
+    const Answer answer = ask(Operation::kLookup, m_keys[0]);
+    EXPECT_EQ(answer.status, Status::kUncorrectable);
+    EXPECT_EQ(answer.entry.frame, 0U);
 }
 
 TEST_F(EngineErrors, EccErrorInABucketBeingKickedIsCorrectedOnTheWay) {

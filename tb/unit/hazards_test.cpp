@@ -159,6 +159,8 @@ TEST_F(EngineHazards, StashHitAgainstTableHitAreNeverBoth) {
         for (std::size_t i = 8; i < 12; ++i) insert(m_crowd[i], 50);
         wait(distance);
         for (std::size_t i = 0; i < 12; ++i) lookup(m_crowd[i]);
+        // A key of the same tag and another bucket is another key.
+        for (std::size_t i = 0; i < 12; ++i) lookup(m_crowd[i] ^ 1U);
         m_twin.settle_down();
         check_and_clear();
     }
@@ -267,6 +269,7 @@ TEST(EngineStash, FullIsAnsweredOnlyWhenNothingKicksAndChangesNothing) {
     }
     ASSERT_FALSE(refused.empty());
     EXPECT_EQ(twin.bench().read(Register::kStash), 2U);
+    EXPECT_EQ(twin.bench().read(Register::kKicksMax), kTinyShape.kick_limit);
     for (const std::uint64_t n : refused) {
         twin.issue({.operation = Operation::kLookup, .key = TwinBench::key_of(n)});
     }
