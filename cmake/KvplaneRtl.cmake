@@ -3,6 +3,8 @@
 
 find_package(verilator 5.006 REQUIRED)
 
+option(KVPLANE_RTL_COVERAGE "Verilate the engines of the benches with coverage" OFF)
+
 set(kvplane_rtl_folder "${PROJECT_SOURCE_DIR}/rtl/lookup_engine")
 set(kvplane_rtl_modules lookup_pkg toeplitz secded_enc secded_dec sram_1rw bank_array store_buffer
     stash kick_engine commit_stage response_fifo lookup_regs admission lookup_half lookup_engine)
@@ -33,6 +35,11 @@ function(kvplane_verilate variant)
         list(REMOVE_ITEM sources "${kvplane_rtl_folder}/sram_1rw.sv")
         list(APPEND sources "${arg_SRAM}")
     endif()
+    # Speed is for the engines that run, not for those that are looked at.
+    set(fast -O2)
+    if(arg_TRACE_FST OR arg_COVERAGE)
+        set(fast -O1)
+    endif()
     set(options "")
     foreach(option TRACE_FST COVERAGE)
         if(arg_${option})
@@ -43,7 +50,7 @@ function(kvplane_verilate variant)
     verilate(${target} ${options} PREFIX ${prefix} TOP_MODULE lookup_engine
              SOURCES "${kvplane_rtl_folder}/lint.vlt" ${sources}
              # Slow files run at construction only.
-             OPT_SLOW -O0
+             OPT_SLOW -O0 OPT_FAST ${fast}
              VERILATOR_ARGS --assert -Wall --x-assign unique --x-initial unique -O3 --flatten
                             ${arg_PARAMETERS})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")

@@ -103,6 +103,18 @@ void Platform::warmed_up() {
     m_moves.restart();
 }
 
+void Platform::trace(const std::string& waves) {
+    const rtl::WavesOption option = rtl::WavesOption::parse(waves);
+    index::TableEngine& engine = m_index->engine();
+    if (auto* alone = dynamic_cast<rtl::RtlEngine*>(&engine)) {
+        alone->trace(option);
+    } else if (auto* both = dynamic_cast<rtl::LockstepEngine*>(&engine)) {
+        both->rtl().trace(option);
+    } else {
+        throw UserError("--waves needs card.index.implementation: rtl or lockstep");
+    }
+}
+
 void Platform::run() {
     sc_core::sc_start();
     if (m_engine->unfinished() != 0) {

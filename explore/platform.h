@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "explore/run_config.h"
 #include "host_driver/control/control_plane.h"
@@ -30,6 +31,9 @@ public:
     Platform(const Platform&) = delete;
     Platform& operator=(const Platform&) = delete;
 
+    /// Writes waveforms of the engine, as `waves` (FILE[:from,to]) says; before run(). Throws
+    /// UserError where the engine is not RTL.
+    void trace(const std::string& waves);
     /// Simulates until nothing is left to do, then checks what must hold at the end. Throws
     /// InvariantError.
     void run();

@@ -29,6 +29,7 @@ module admission #(
   input  logic [CountW-1:0]         inserting_i,
   input  logic [FifoCountW-1:0]     fifo_count_i,
   input  logic [2*BufferCountW-1:0] buffer_used_i,
+  input  logic [3:0]                buffer_freed_i,  // in this cycle
   input  logic                      kick_busy_i,
   input  logic [StashCountW-1:0]    stash_count_i,
   input  logic                      stash_armed_i,
@@ -61,7 +62,7 @@ module admission #(
     logic [31:0] places;
     assign places = 32'(buffer_used_i[h*BufferCountW+:BufferCountW]) + 32'(mutating_i);
     assign buffer_room[h] = places < StoreBuffer;
-    assign buffer_credit[h] = places + 32'(kick_busy_i) < StoreBuffer;
+    assign buffer_credit[h] = places + 32'(kick_busy_i) < StoreBuffer + 32'(buffer_freed_i[2*h+:2]);
   end
   assign fifo_credit = 32'(fifo_count_i) + 32'(in_flight_i) < FifoDepth;
   // An INSERT waits while the stash may be full when it commits and a kick may still make room.

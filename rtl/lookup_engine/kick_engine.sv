@@ -229,4 +229,9 @@ module kick_engine #(
     end
     killed_q <= state_q == Read ? '0 : kill;
   end
+`ifndef SYNTHESIS
+  error_in_kicked_bucket : cover property (@(posedge clk_i) commits && bad_q != '0);
+  kick_aborted : cover property (@(posedge clk_i) state_q != Idle && !place_valid_i);
+  kicked_slot_written_since : cover property (@(posedge clk_i) commits && kill != '0);
+`endif
 endmodule

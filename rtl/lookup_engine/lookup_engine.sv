@@ -106,6 +106,7 @@ module lookup_engine #(
   // ---- S0: admit by credit -------------------------------------------------------------------
   logic [FifoCountW-1:0] fifo_count;
   logic [2*BufferCountW-1:0] buffer_used;
+  logic [3:0] buffer_freed;
   logic [StashCountW-1:0] stash_count;
   logic stash_armed, kick_busy, steal;
   logic [CountW-1:0] in_flight, mutating, inserting;
@@ -144,6 +145,7 @@ module lookup_engine #(
     .inserting_i(inserting),
     .fifo_count_i(fifo_count),
     .buffer_used_i(buffer_used),
+    .buffer_freed_i(buffer_freed),
     .kick_busy_i(kick_busy),
     .stash_count_i(stash_count),
     .stash_armed_i(stash_armed),
@@ -272,6 +274,7 @@ module lookup_engine #(
       .push_slot_i(commit_write[h] ? commit_slot : kick_push_slot),
       .push_entry_i(commit_write[h] ? commit_entry : kick_entry),
       .used_o(buffer_used[h*BufferCountW+:BufferCountW]),
+      .freed_o(buffer_freed[2*h+:2]),
       .busy_o(buffer_busy[h]),
       .drain_o(drain[h]),
       .drain_ready_o(drain_ready[h]),
@@ -546,5 +549,22 @@ module lookup_engine #(
       else $error("two writes of one half in a cycle");
     end
   end
+
+  // What must have happened in a set of tests: a point per hazard.
+  key_in_flight : cover property (@(posedge clk_i) kick_swap && valid_q[S4]);
+  read_write_gap : cover property (@(posedge clk_i) valid_q[S4] && |(s4_kill));
+  two_inserts_in_flight : cover property (@(posedge clk_i) inserts_q[S4] && inserts_q[S4-1]);
+  update_during_kick : cover property (@(posedge clk_i) valid_q[S4] && kick_busy && stash_update);
+  delete_during_kick : cover property (@(posedge clk_i) valid_q[S4] && kick_busy && stash_remove &&
+                                       s4_op == lookup_pkg::OpDelete);
+  evict_during_kick : cover property (@(posedge clk_i) valid_q[S4] && kick_busy && stash_remove &&
+                                      s4_op == lookup_pkg::OpEvict);
+  stash_hit_while_kicking : cover property (@(posedge clk_i) valid_q[S4] && stash_hit && kick_busy);
+  stash_full_answer : cover property (@(posedge clk_i) valid_q[S4] && s4_status == lookup_pkg::StFull);
+  forwarded : cover property (@(posedge clk_i) valid_q[S4] && |s4_hit);
+  commit_blocks_kick : cover property (@(posedge clk_i) kick_waits && |commit_write);
+  error_in_request : cover property (@(posedge clk_i) valid_q[S4] && bad_slots != '0);
+  response_back_pressure : cover property (@(posedge clk_i) req_valid_i && 32'(fifo_count) == FifoDepth);
+  hot_bank : cover property (@(posedge clk_i) steal);
 `endif
 endmodule

@@ -23,6 +23,7 @@ module store_buffer #(
   input  logic [SlotW-1:0]       push_slot_i,
   input  logic [EntryW-1:0]      push_entry_i,
   output logic [CountW-1:0]      used_o,  // places, lingering ones included
+  output logic [1:0]             freed_o,  // of them, given back in this cycle: not for this push
 
   output logic                   drain_o,
   output logic [BucketsLog2-1:0] drain_bucket_o,
@@ -189,6 +190,7 @@ module store_buffer #(
 
   assign skip_o = skip;
   assign used_o = used_q;
+  assign freed_o = 2'(pop_first) + 2'(pop_second);
   assign busy_o = |valid_q;
 
   if (Slots < 2 || Depth < 2) begin : gen_check
@@ -202,5 +204,8 @@ module store_buffer #(
       else $error("a push into a full store buffer");
     end
   end
+  matched_while_pushed : cover property (@(posedge clk_i) match_i && push_i && push_matches);
+  lingering_forwarded : cover property (@(posedge clk_i) (matched & drained_q) != '0);
+  dead_skipped : cover property (@(posedge clk_i) skip);
 `endif
 endmodule

@@ -5,9 +5,15 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <typeinfo>
 
 #include "tb/plugin/lookup_dut.h"
 #include "verilated.h"
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 namespace kvplane::rtl {
 
@@ -23,6 +29,13 @@ public:
     ~DutOf() override {
         Verilated::threadContextp(&m_context);
         m_top.final();
+#if VM_COVERAGE
+        if (const char* folder = std::getenv("KVPLANE_COVERAGE")) {
+            static int written = 0;
+            m_context.coveragep()->write(std::string(folder) + "/" + typeid(Top).name() +
+                                         std::to_string(written++) + ".dat");
+        }
+#endif
     }
 
     void reset() override {

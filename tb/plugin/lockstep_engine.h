@@ -41,6 +41,7 @@ public:
 
     [[nodiscard]] const LockstepCounters& counters() const { return m_counters; }
     [[nodiscard]] const RtlEngine& rtl() const { return m_rtl; }
+    [[nodiscard]] RtlEngine& rtl() { return m_rtl; }
     /// For tests: the table whose entries may be spoiled.
     [[nodiscard]] index::TimedTable& tlm() { return m_tlm; }
 

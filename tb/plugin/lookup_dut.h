@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "model/index/request.h"
 
@@ -84,6 +85,15 @@ public:
                                             std::uint32_t slot) const = 0;
 };
 
+/// An engine whose waveforms can be written as FST.
+class TracedDut : public MetaLookupDut {
+public:
+    virtual void open(const std::string& file) = 0;
+    /// Writes all values as they are, at a time later than that of the last call.
+    virtual void dump(std::int64_t ps) = 0;
+    virtual void close() = 0;
+};
+
 /// The shape of a verilated engine.
 struct DutShape {
     std::uint32_t buckets_log2 = 16;
@@ -103,6 +113,8 @@ struct DutShape {
 /// The baseline card's: 8 MiB.
 inline constexpr DutShape kCardShape{};
 [[nodiscard]] std::unique_ptr<RewindableDut> make_card_dut();
+/// The same with tracing.
+[[nodiscard]] std::unique_ptr<TracedDut> make_waves_dut();
 
 /// What the benches drive besides (tb/CMakeLists.txt), and its shape. Each is a library of its own.
 inline constexpr DutShape kSmallShape{.buckets_log2 = 8};

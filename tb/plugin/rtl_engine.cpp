@@ -72,6 +72,7 @@ index::TimedAnswer RtlEngine::submit(const Request& request, Time at) {
     if (m_edge > from) take_back();
     advance_to(from);
     Expected expected = accept(request);
+    if (m_waves != nullptr) m_waves->taken(request, from, m_last);
     ++m_counters.requests;
     if (request.operation == Operation::kLookup) {
         ++m_counters.lookups;
@@ -172,8 +173,14 @@ void RtlEngine::take_back() {
     m_counters.matched = m_marked_matched;
 }
 
+void RtlEngine::trace(const WavesOption& option) {
+    m_waves = std::make_unique<Waves>(option, m_period, kSeed);
+}
+
 void RtlEngine::finish() {
     while (!m_expected.empty()) advance_to(m_edge + 1);
+    if (m_waves != nullptr) m_waves->finish();
+    m_waves.reset();
 }
 
 void RtlEngine::collect(const DutOutputs& out) {

@@ -25,6 +25,7 @@
 #include "model/index/table_engine.h"
 #include "model/index/toeplitz.h"
 #include "tb/plugin/lookup_dut.h"
+#include "tb/plugin/waves.h"
 
 namespace kvplane::rtl {
 
@@ -65,6 +66,8 @@ public:
     [[nodiscard]] const RtlCounters& counters() const { return m_counters; }
     /// Rising edges that the verilated engine was given, those taken back included.
     [[nodiscard]] std::uint64_t clocked() const { return m_dut->cycles(); }
+    /// Writes waveforms of what comes from now on; before the first request.
+    void trace(const WavesOption& option);
     /// For tests: clocks every edge, idle or not.
     void run_free() { m_free_running = true; }
 
@@ -102,6 +105,7 @@ private:
     Edge m_marked_edge = 0;
     std::vector<Expected> m_marked_expected;
     std::uint64_t m_marked_matched = 0;
+    std::unique_ptr<Waves> m_waves;  ///< where they are wanted
     bool m_free_running = false;
     std::uint64_t m_random = 1;
     RtlCounters m_counters;

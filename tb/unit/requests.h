@@ -18,7 +18,7 @@ public:
 
     index::Request draw() {
         using index::Operation;
-        index::Request request{.key = mix64(m_random.uniform(m_keys) * 0x9E3779B97F4A7C15ULL)};
+        index::Request request{.key = key_of(m_random.uniform(m_keys))};
         request.entry = std::bit_cast<index::Entry>(
             std::array<std::uint64_t, 2>{m_random.bits(), m_random.bits()});
         if (request.entry.free()) request.entry.state = 1;
@@ -30,6 +30,8 @@ public:
                                         : Operation::kEvict;
         return request;
     }
+    /// The n-th key.
+    static std::uint64_t key_of(std::uint64_t n) { return mix64(n * 0x9E3779B97F4A7C15ULL); }
     RandomStream& random() { return m_random; }
 
 private:
