@@ -62,29 +62,6 @@ void describe_codec(Table& t, codec::UnitConfig& c) {
           {kAssumed, "assumed: 4 cycles at 1 GHz, raw", "First byte in to first byte out."});
 }
 
-void describe_dram(Table& t, memory::DramConfig& c) {
-    t.key("channels", c.channels, between<std::uint32_t>(1, 64, "channels"),
-          {kChosen, "baseline card: 4; the x8 card has 2", "64-bit channels."});
-    t.key("speed", c.speed,
-          with_bare_unit(between<TransferRate>({1'600'000'000}, {12'800'000'000}), "MT/s"),
-          {kChosen, "JEDEC DDR5-5600", "Transfers per second and data pin."});
-    t.key("ecc", c.ecc, choice<memory::DramEcc>({{"sideband", memory::DramEcc::kSideband}}),
-          {kChosen, "baseline", "Where ECC bits live; sideband costs no bandwidth."});
-    t.key("service", c.service, between<Ratio>({10'000}, {1'000'000}),
-          {kSimulated, "91.2 to 91.5 % of DDR5-4800 in Ramulator, DRAMSys and DRAMsim3",
-           "Share of the pins' bandwidth that reads in a row reach."});
-    t.key("turnaround", c.turnaround, between<Time>(kShortest, kLongest),
-          {kAssumed, "assumed", "One change between reads and writes."});
-    t.key("write_batch", c.write_batch, between<std::uint32_t>(1, 4096, "lines"),
-          {kAssumed, "assumed; simulators drain writes in batches of this order",
-           "Lines written between two changes of direction."});
-    t.key("closed_row", c.closed_row, between<Time>(kShortest, kLongest),
-          {kSimulated, "DDR5-4800B, one read, row closed, in Ramulator, DRAMSys and DRAMsim3",
-           "First data of a closed row, at the pins."});
-    t.key("controller", c.controller, between<Time>(kShortest, kLongest),
-          {kAssumed, "assumed", "Controller and PHY, added to every read."});
-}
-
 void describe_index(Table& t, index::IndexConfig& c) {
     t.key("implementation", c.implementation,
           choice<index::Implementation>({{"tlm", index::Implementation::kTlm},
@@ -126,8 +103,11 @@ void describe_index(Table& t, index::IndexConfig& c) {
     t.key("fingerprint_bits", c.fingerprint_bits, one_of<std::uint32_t>({0, 8, 12, 16}, "bits"),
           {kChosen, "0: whole buckets are read",
            "Fingerprints read before entries: less energy, another SRAM access."});
-    t.key("overflow", c.overflow, choice<index::Overflow>({{"dram", index::Overflow::kDram}}),
-          {kChosen, "baseline", "Where entries go that the SRAM does not hold."});
+    t.key("overflow", c.overflow,
+          choice<index::Overflow>(
+              {{"dram", index::Overflow::kDram}, {"none", index::Overflow::kNone}}),
+          {kChosen, "baseline",
+           "Where entries go that the SRAM does not hold; none: a full index refuses the block."});
     t.key("fill", c.fill, flag(),
           {kChosen, "baseline", "Whether entries found in DRAM move into the SRAM, for a victim."});
     t.key("filter", c.filter, power_of_two<Bytes>({64}, Bytes::from_mib(64)),
@@ -139,7 +119,7 @@ void describe_index(Table& t, index::IndexConfig& c) {
 
 }  // namespace
 
-void describe(Table& t, card::CardConfig& c) {
+void describe(Table& t, card::CardConfig& c, DramDevice& device) {
     t.group("tier", [&] {
         t.key("capacity", c.tier_capacity,
               between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(16 * 1024)),
@@ -152,7 +132,7 @@ void describe(Table& t, card::CardConfig& c) {
            "One way between the card and the host or GPU."});
     describe_engine(t, c.engine);
     t.group("codec", [&] { describe_codec(t, c.codec); });
-    t.group("dram", [&] { describe_dram(t, c.dram); });
+    describe_dram(t, c, device);
     t.group("index", [&] { describe_index(t, c.index); });
     t.key(
         "payload", c.payload,

@@ -80,6 +80,33 @@ void describe(Table& t, control::ControlConfig& c) {
 
 namespace {
 
+/// "4 KiB + 341 ns".
+Form<gpu::SmallCopy> small_copy_form() {
+    Form<gpu::SmallCopy> form;
+    form.type = "cost by size";
+    form.unit = "bytes + time";
+    form.range = "64 B to 1 MiB + 0 s to 1 ms";
+    form.examples = {"64 B + 0 s", "1 MiB + 1 ms"};
+    form.parse = [range = form.range](const Value& value) {
+        const std::string& text = scalar_text(value, "cost by size");
+        const std::size_t plus = text.find(" + ");
+        if (plus == std::string::npos) {
+            throw std::invalid_argument("'" + text + "' is not a size + a time; use " + range);
+        }
+        const gpu::SmallCopy copy{parse_bytes(std::string_view(text).substr(0, plus)),
+                                  parse_time(std::string_view(text).substr(plus + 3))};
+        if (copy.size < Bytes{64} || copy.size > Bytes::from_mib(1) ||
+            copy.extra > Time::from_ms(1)) {
+            throw std::invalid_argument("'" + text + "' is out of range; use " + range);
+        }
+        return copy;
+    };
+    form.print = [](const gpu::SmallCopy& copy) {
+        return to_string(copy.size) + " + " + to_string(copy.extra);
+    };
+    return form;
+}
+
 void describe_copy_engine(Table& t, gpu::CopyEngineConfig& c) {
     const Form<Time> latency = between<Time>({1}, Time::from_ms(1));
     const Form<Rate> bandwidth = between<Rate>({1'000'000}, {1'000'000'000'000});
@@ -89,6 +116,10 @@ void describe_copy_engine(Table& t, gpu::CopyEngineConfig& c) {
     t.key("issue_interval", c.issue_interval, latency,
           {kMeasured, "H100, pinned copies in a loop, fit of 64 KiB to 16 MiB (vLLM blog 2026-01)",
            "The same for the next copy of a loop."});
+    t.key("small_copies", c.small_copies, small_copy_form(),
+          {kMeasured, "H100, floor of 4 and of 32 KiB less the same fit (vLLM blog 2026-01)",
+           "What copies of a loop take beyond issue_interval: sizes, rising, with straight lines "
+           "between them and nothing above."});
     t.key("bandwidth", c.bandwidth, bandwidth,
           {kMeasured, "H100, pinned copies in a loop, fit of 64 KiB to 16 MiB (vLLM blog 2026-01)",
            "Host to device."});

@@ -152,6 +152,8 @@ void add_validate(CLI::App& app, kvplane::explore::ValidateOptions& options, int
     CLI::App* command = app.add_subcommand("validate", "Hold the model against its references");
     command->add_option("--only", options.only, "One part of it")
         ->check(CLI::IsMember(kvplane::explore::validate_parts()));
+    command->add_option("--cards", options.cards, "Folder of the cards' files [configs/cards]");
+    command->add_option("--out", options.out, "Folder of validate.json and its plots (Vega-Lite)");
     command->add_flag("--json", options.json, "Print one JSON object");
     command->callback([&] {
         exit_code = guarded([&] { return kvplane::explore::validate(options, std::cout); });

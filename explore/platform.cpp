@@ -123,13 +123,16 @@ void Platform::run() {
     }
     m_index->engine().finish();
     m_control->audit();
+    m_card->data_plane().tier().audit();
     check_conservation();
 }
 
 void Platform::check_conservation() const {
     const block::LedgerCounts& counts = m_ledger.counts();
     const Bytes promoted = m_hbm.block() * (m_warm_up.counts.promotions + counts.promotions);
-    const Bytes demoted = m_hbm.block() * (m_warm_up.counts.demotions + counts.demotions);
+    const engine::DataPlane& plane = m_card->data_plane();
+    const Bytes demoted = m_hbm.block() * (m_warm_up.counts.demotions + counts.demotions +
+                                           plane.counters().unkept_blocks);
     if (promoted != m_hbm.written() || promoted != m_warm_up.promoted + m_moves.promoted_bytes() ||
         demoted != m_hbm.read() || demoted != m_warm_up.demoted + m_moves.demoted_bytes()) {
         throw InvariantError(fmt::format(
@@ -137,6 +140,11 @@ void Platform::check_conservation() const {
             "HBM {}, measured {}",
             promoted.count, m_hbm.written().count, m_moves.promoted_bytes().count, demoted.count,
             m_hbm.read().count, m_moves.demoted_bytes().count));
+    }
+    const std::uint64_t named = plane.tier().frames().used();
+    if (m_config.driver.mechanism == driver::Mechanism::kCard && named != m_control->tier_used()) {
+        throw InvariantError(fmt::format("blocks are lost: {} in the tier, {} in the directory",
+                                         named, m_control->tier_used()));
     }
     Int128 stages = 0;
     for (std::size_t i = 0; i < engine::kStages; ++i) {

@@ -47,6 +47,8 @@ public:
     [[nodiscard]] const serving::Engine& engine() const { return *m_engine; }
     [[nodiscard]] const card::Type3Card& card() const { return *m_card; }
     [[nodiscard]] const index::TlmIndex& index() const { return *m_index; }
+    /// For faults.
+    [[nodiscard]] index::TlmIndex& index() { return *m_index; }
 
 private:
     void warmed_up() override;

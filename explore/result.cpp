@@ -71,6 +71,7 @@ ordered_json placement_section(const Platform& platform) {
                          {"dead_writes", ledger.dead_writes()},
                          {"private_copies", control.private_copies},
                          {"stores_skipped", control.stores_skipped},
+                         {"stores_refused", control.stores_refused},
                          {"incarnations", counts.lives},
                          {"required_blocks", ledger.required()},
                          {"a_read", ledger.a_read()},
@@ -188,10 +189,18 @@ ordered_json card_sections(const LoadedConfig& config, const Platform& platform)
                         {"to_host_busy_s", busy(engine::kPush, engine::kBulkRead)},
                         {"to_card_busy_s", busy(engine::kPull, engine::kBulkWrite)}};
     sections["dram"] = {{"bandwidth_gb_s", dram.bandwidth().gb_s()}};
+    const engine::TierCounters& tier = plane.tier().counters();
+    const index::EccCounts ecc = platform.index().ecc();
     sections["index"] = {{"intents", counters.intents},
                          {"lookups", counters.lookups},
                          {"sram_entries", platform.index().sram_entries()},
                          {"overflow_entries", platform.index().overflow_entries()},
+                         {"full", tier.index_full},
+                         {"corrected", ecc.corrected},
+                         {"uncorrectable", ecc.uncorrectable},
+                         {"entries_lost", ecc.lost},
+                         {"entries_rebuilt", tier.rebuilt},
+                         {"blocks_lost", tier.lost_blocks},
                          {"tier_blocks_high_water", counters.tier_high_water}};
     sections["index"].update(engine_figures(platform.index().engine()));
     return sections;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -33,6 +34,13 @@ struct WorkloadConfig {
     workload::AzureConfig azure;
 };
 
+/// Which DRAM the card is built of. Timing that is not given is the preset's.
+struct DramDevice {
+    std::optional<memory::DramPreset> preset;
+    std::uint32_t ranks = 1;
+    std::array<std::optional<std::uint32_t>, memory::kDramTimingFields.size()> timing;
+};
+
 /// The whole of one run, as the config file gives it.
 struct RunConfig {
     std::uint64_t seed = 1;
@@ -45,6 +53,7 @@ struct RunConfig {
     control::ControlConfig control;
     driver::DriverConfig driver;
     card::CardConfig card;
+    DramDevice dram;
     TierPlace tier = TierPlace::kCard;
     PlacementConfig placement;  ///< of `kvplane place` alone
     StudyConfig study;          ///< of `kvplane study` alone

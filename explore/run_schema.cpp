@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "host_driver/control/spec_text.h"
 #include "model/engine/allocator.h"
 #include "tb/plugin/rtl_engine.h"
@@ -45,7 +47,7 @@ Table run_table(RunConfig& c) {
     });
     t.group("control", [&] { describe(t, c.control); });
     t.group("driver", [&] { describe(t, c.driver); });
-    t.group("card", [&] { describe(t, c.card); });
+    t.group("card", [&] { describe(t, c.card, c.dram); });
     t.key("tier", c.tier, choice<TierPlace>({{"card", TierPlace::kCard}}),
           {kChosen, "baseline", "What the tier is made of."});
     t.group("placement", [&] { describe(t, c.placement); });
@@ -176,6 +178,19 @@ void validate_card(const RunConfig& c, const Settings& s) {
     rises(d.moderate, d.severe, "card.mem.dev_load.moderate", "card.mem.dev_load.severe");
 }
 
+void validate_copy_engine(const gpu::CopyEngineConfig& c, const Settings& s) {
+    s.require(c.round_trip > c.card_latency,
+              {"driver.copy_engine.round_trip", "driver.copy_engine.card_latency"},
+              fmt::format("driver.copy_engine.round_trip ({}) includes card_latency ({}) "
+                          "and must be longer",
+                          to_string(c.round_trip), to_string(c.card_latency)));
+    s.require(std::adjacent_find(c.small_copies.begin(), c.small_copies.end(),
+                                 [](const gpu::SmallCopy& a, const gpu::SmallCopy& b) {
+                                     return a.size >= b.size;
+                                 }) == c.small_copies.end(),
+              {"driver.copy_engine.small_copies"}, "must rise from size to size");
+}
+
 }  // namespace
 
 void validate(const RunConfig& config, const Settings& settings) {
@@ -184,12 +199,7 @@ void validate(const RunConfig& config, const Settings& settings) {
     validate_workload(config, settings);
     validate_placement(config, settings);
     validate_card(config, settings);
-    const gpu::CopyEngineConfig& engine = config.driver.copy_engine;
-    settings.require(engine.round_trip > engine.card_latency,
-                     {"driver.copy_engine.round_trip", "driver.copy_engine.card_latency"},
-                     fmt::format("driver.copy_engine.round_trip ({}) includes card_latency ({}) "
-                                 "and must be longer",
-                                 to_string(engine.round_trip), to_string(engine.card_latency)));
+    validate_copy_engine(config.driver.copy_engine, settings);
 }
 
 }  // namespace kvplane::explore

@@ -17,9 +17,16 @@ void describe(Table& table, gpu::NodeConfig& c);
 void describe(Table& table, serving::ServingConfig& c);
 void describe(Table& table, control::ControlConfig& c);
 void describe(Table& table, driver::DriverConfig& c);
-void describe(Table& table, card::CardConfig& c);
-/// Part of that: link, CXL.mem and management.
+void describe(Table& table, card::CardConfig& c, DramDevice& device);
+/// Parts of that: link, CXL.mem and management; the DRAM.
 void describe_cxl(Table& table, card::CardConfig& c);
+void describe_dram(Table& table, card::CardConfig& c, DramDevice& device);
+
+/// Where a device is named: makes the DRAM at line fidelity that device, and takes from it every
+/// number of the burst model that was not given. Runs the line model for a tenth of a second.
+/// Throws UserError where device, timing and controller contradict each other, and where keys of
+/// the line model were given without a device.
+void derive_dram(RunConfig& config, const Table& table, Settings& settings);
 
 /// Every key of a run. `config` must outlive the table.
 [[nodiscard]] Table run_table(RunConfig& config);

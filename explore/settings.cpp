@@ -38,6 +38,14 @@ const Setting& Settings::at(std::string_view key) const {
     return *found;
 }
 
+void Settings::derive(std::string_view key, const std::string& value, const std::string& origin) {
+    const auto found = std::find_if(m_settings.begin(), m_settings.end(),
+                                    [&](const Setting& s) { return s.info.path == key; });
+    if (found == m_settings.end()) throw InvariantError("no config key " + std::string(key));
+    found->value = value;
+    found->origin = origin;
+}
+
 void Settings::require(bool holds, std::initializer_list<std::string_view> keys,
                        const std::string& message) const {
     if (holds) return;

@@ -35,6 +35,9 @@ public:
     /// Throws InvariantError where the table has no such key.
     [[nodiscard]] const Setting& at(std::string_view key) const;
 
+    /// A value that follows from another key.
+    void derive(std::string_view key, const std::string& value, const std::string& origin);
+
     /// A rule over several keys. Unless it holds, throws UserError at the place of the first of
     /// `keys` that was given (not left at its default); `message` names what should be.
     void require(bool holds, std::initializer_list<std::string_view> keys,

@@ -57,9 +57,7 @@ void add_node_figures(Json& row, const index::IndexConfig& config) {
         add_range(row, "area_mm2" + suffix, area, 1e6);
         add_range(row, "leakage_mw" + suffix, leakage, 1e3);
     }
-    row["in_fit"] = memory::in_fit(
-        {.capacity = {config.sram.count / config.banks},
-         .port_bits = config.slots * 8 * static_cast<std::uint32_t>(sizeof(index::Entry))});
+    row["in_fit"] = index::engine_figures(config).in_fit;
 }
 
 std::vector<StudyColumn> node_columns() {

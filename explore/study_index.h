@@ -26,20 +26,18 @@ inline constexpr std::array<StudyNode, 3> kStudyNodes{{{memory::SramNode::k22nm,
 /// A key for each number, well spread and never twice.
 [[nodiscard]] block::BlockKey study_key(std::uint64_t n);
 
-/// The card's DRAM under the index; block n lives in frame n. Free while the index is filled.
+/// The card's DRAM under the index; block n lives in frame n.
 class StudyDram final : public index::RecordReader {
 public:
     explicit StudyDram(const memory::DramConfig& config) : m_dram(config) {}
 
     Time read_record_line(Time at, std::uint64_t line) override {
-        return m_free ? at : m_dram.access_line(at, {line * kLine.count}, {});
+        return m_dram.access_line(at, {line * kLine.count}, false, {});
     }
-    block::BlockKey key_of(std::uint32_t frame) override { return study_key(frame); }
-    void start_charging() { m_free = false; }
+    std::optional<block::BlockKey> key_of(std::uint32_t frame) override { return study_key(frame); }
 
 private:
     memory::Dram m_dram;
-    bool m_free = true;
 };
 
 /// An idle SRAM hit, in ns.

@@ -49,7 +49,9 @@ public:
             const index::TimedAnswer answer = request(lookups);
             const auto added = m_table.table().kicks() - kicks_before;
             if (m_inserted) kicks.add(Time{static_cast<std::int64_t>(added)});
-            latency.add(answer.done - m_at + m_period * index::TlmIndex::kQueueCycles);
+            if (m_looked_up) {
+                latency.add(answer.done - m_at + m_period * index::TlmIndex::kQueueCycles);
+            }
             last = answer.issued;
         }
         // A queue of more than a hundredth of the span is one that grows.
@@ -58,10 +60,11 @@ public:
         row["accepted_per_cycle"] = static_cast<double>(count) * static_cast<double>(m_period.ps) /
                                     static_cast<double>((std::max(last, m_at) - start).ps);
         row["stable"] = stable;
+        const bool measured = stable && latency.count() != 0;
         const auto ns = [&](Time t) {
-            return stable ? Json(static_cast<double>(t.ps) / 1e3) : Json();
+            return measured ? Json(static_cast<double>(t.ps) / 1e3) : Json();
         };
-        row["lookup_mean_ns"] = stable ? Json(latency.mean_us() * 1e3) : Json();
+        row["lookup_mean_ns"] = measured ? Json(latency.mean_us() * 1e3) : Json();
         row["lookup_p50_ns"] = ns(latency.percentile(500));
         row["lookup_p99_ns"] = ns(latency.percentile(990));
         row["lookup_max_ns"] = ns(latency.max());
@@ -82,9 +85,13 @@ private:
 
     index::TimedAnswer request(Ratio lookups) {
         m_inserted = false;
+        m_looked_up = false;
         const std::size_t at = m_random.uniform(m_keys.size());
         index::Request request{.key = m_keys[at]};
-        if (m_random.uniform(1'000'000) < lookups.ppm) return m_table.submit(request, m_at);
+        if (m_random.uniform(1'000'000) < lookups.ppm) {
+            m_looked_up = true;
+            return m_table.submit(request, m_at);
+        }
         if (m_random.uniform(4) != 0) {
             request.operation = index::Operation::kUpdate;
             request.entry.state = 1;
@@ -127,7 +134,8 @@ private:
     std::vector<std::uint64_t> m_keys;
     Time m_at;
     bool m_insert_next = false;
-    bool m_inserted = false;
+    bool m_inserted = false;   ///< by the last request
+    bool m_looked_up = false;  ///< by the last request
 };
 
 class LookupStudy {

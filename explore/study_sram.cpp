@@ -7,6 +7,7 @@
 #include "explore/study_index.h"
 #include "model/common/histogram.h"
 #include "model/common/random.h"
+#include "model/index/record.h"
 #include "model/index/tlm_index.h"
 
 namespace kvplane::explore {
@@ -18,7 +19,26 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kHotPart = 10;
 /// The largest SRAM that a public card has.
 constexpr Bytes kBuildable = Bytes::from_mib(56);
-constexpr std::uint32_t kMostWarming = 3'000'000;
+constexpr Ratio kUniform{100'000};
+/// Lookups before those that count: so many for each entry of the SRAM, until what a skew does not
+/// favour has been replaced, but no more than patience allows (found by trying: after that the hit
+/// ratio of the largest SRAM still grows by less than 0.01 in another million).
+constexpr std::uint64_t kTurnovers = 6;
+constexpr std::uint64_t kMostWarming = 5'000'000;
+/// After so many the mean time of a lookup stays as it is where the SRAM's entries do (found by
+/// trying).
+constexpr std::uint64_t kSettling = 300'000;
+/// Keys that the simulation fetches ahead.
+constexpr std::uint64_t kAhead = 12;
+/// An SRAM that has refused so many in a row is as full as it gets.
+constexpr std::uint32_t kRefusals = 256;
+/// A table's share of slots in use that inserts hardly ever fail at: see the index's defaults.
+constexpr double kLoad = 0.8;
+/// DRAM of a block: a hot and a cold record, and a policy record. A chunk table comes on top.
+constexpr std::uint64_t kRecordBytes =
+    sizeof(index::HotRecord) + sizeof(index::ColdRecord) + sizeof(index::PolicyRecord);
+/// DRAM of an entry behind the SRAM: a line for two, and half of them empty.
+constexpr std::uint64_t kDramEntryBytes = kLine.count;
 /// A lookup every so often while the hit ratio is measured: no queue builds up.
 constexpr Time kBetween = Time::from_ns(20);
 
@@ -85,23 +105,17 @@ public:
           m_slots(index_config.sram.count / sizeof(index::Entry)) {
         m_index.bind(m_dram);
         if (entries > m_slots) m_index.lay_out(entries - m_slots / 2);
-        index::Entry entry;
-        entry.state = 1;
-        // In an order that favours no class: steps of about 0.618 of the whole visit every block.
-        std::uint64_t step = entries * 618 / 1000 | 1U;
-        while (std::gcd(step, entries) != 1) ++step;
-        for (std::uint64_t i = 0, n = 0; i < entries; ++i, n = (n + step) % entries) {
-            entry.frame = static_cast<std::uint32_t>(n);
-            (void)m_index.insert(study_key(n), entry, {});
-        }
-        m_dram.start_charging();
-        m_at = Time::from_s(1);
+        load();
     }
 
     HitMeasure measure(Ratio hot) {
         Popularity popularity(m_entries, hot, m_config.seed);
+        // What the SRAM holds at the start is what uniform lookups leave in it; the table behind it
+        // has to settle all the same.
+        const std::uint64_t most = m_fresh && hot == kUniform ? kSettling : kMostWarming;
         const std::uint64_t warming =
-            m_slots >= m_entries ? 0 : std::min<std::uint64_t>(kMostWarming, 4 * m_slots);
+            m_slots >= m_entries ? 0 : std::min(most, kTurnovers * m_slots);
+        m_fresh = false;
         for (std::uint64_t i = 0; i < warming; ++i) (void)lookup(popularity);
         const std::uint64_t hits = m_index.counters().sram_hits;
         Histogram latency;
@@ -115,6 +129,28 @@ public:
     }
 
 private:
+    void load() {
+        index::Entry entry;
+        entry.state = 1;
+        std::uint32_t refused = 0;  // in a row
+        // In an order that favours no class: steps of about 0.618 of the whole visit every block.
+        std::uint64_t step = m_entries * 618 / 1000 | 1U;
+        while (std::gcd(step, m_entries) != 1) ++step;
+        const std::uint64_t ahead = kAhead * step % m_entries;
+        for (std::uint64_t i = 0, n = 0; i < m_entries; ++i, n = (n + step) % m_entries) {
+            m_index.prefetch_dram(study_key((n + ahead) % m_entries));
+            entry.frame = static_cast<std::uint32_t>(n);
+            const block::BlockKey key = study_key(n);
+            if (refused < kRefusals) {
+                if (m_index.load_sram(key, entry)) {
+                    refused = 0;
+                    continue;
+                }
+                ++refused;
+            }
+            m_index.load_dram(key, entry);
+        }
+    }
     Time lookup(Popularity& popularity) {
         m_at += kBetween;
         return m_index.lookup(study_key(popularity.draw()), m_at).done - m_at;
@@ -125,6 +161,7 @@ private:
     index::TlmIndex m_index;
     std::uint64_t m_entries;
     std::uint64_t m_slots;
+    bool m_fresh = true;  ///< not looked up yet
     Time m_at;
 };
 
@@ -202,9 +239,10 @@ private:
         const std::uint64_t behind = entries > slots ? entries - slots : 0;
         row["entries"] = entries;
         row["sram_slots"] = slots;
-        row["sram_for_all_kib"] = static_cast<double>(entries) * 16 / 0.8 / 1024;
-        row["dram_table_mib"] = static_cast<double>(behind) * 64 / (1 << 20);
-        row["records_mib"] = static_cast<double>(entries) * 3 * 64 / (1 << 20);
+        row["sram_for_all_kib"] =
+            static_cast<double>(entries * sizeof(index::Entry)) / kLoad / 1024;
+        row["dram_table_mib"] = static_cast<double>(behind * kDramEntryBytes) / (1 << 20);
+        row["records_mib"] = static_cast<double>(entries * kRecordBytes) / (1 << 20);
         row["buildable"] = sram <= kBuildable;
     }
 

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "explore/config.h"
+#include "explore/output.h"
 #include "model/common/errors.h"
 
 namespace kvplane::explore {
@@ -14,10 +17,28 @@ namespace {
 
 struct Part {
     const char* name;
-    std::vector<ValidationRow> (*rows)();
+    ValidationPart (*make)(const ValidateOptions&);
 };
 
-constexpr Part kParts[] = {{"link", &validate_link}, {"memory", &validate_dram}};
+template <std::vector<ValidationRow> (*Rows)()>
+ValidationPart rows_alone(const ValidateOptions&) {
+    return {Rows()};
+}
+
+/// The host's defaults: a GPU, its copy engine and its driver.
+ValidationPart host_copies(const ValidateOptions&) { return {validate_host_copies(load({}).run)}; }
+
+/// The default card, built of its DRAM's device and just large enough for the span of the load.
+ValidationPart fidelity(const ValidateOptions&) {
+    const std::vector<std::string> sets{"card.dram.preset=ddr5-5600b",
+                                        "card.tier.capacity=256 MiB"};
+    return {validate_fidelity(load({}, sets).run.card)};
+}
+
+constexpr Part kParts[] = {{"link", &rows_alone<&validate_link>},
+                           {"memory", &rows_alone<&validate_dram>},
+                           {"host-copies", &host_copies},
+                           {"fidelity", &fidelity}};
 
 nlohmann::ordered_json to_json(const ValidationRow& row) {
     nlohmann::ordered_json object;
@@ -33,6 +54,73 @@ nlohmann::ordered_json to_json(const ValidationRow& row) {
     object["holds"] = row.holds();
     object["reason"] = row.reason;
     return object;
+}
+
+nlohmann::ordered_json to_json(const LoadedLatencyPoint& point) {
+    nlohmann::ordered_json object;
+    object["card"] = point.card;
+    object["series"] = point.series;
+    object["loop"] = point.loop;
+    object["offered_gb_s"] = point.offered_gb_s;
+    object["gb_s"] = point.gb_s;
+    object["mean_ns"] = point.mean_ns;
+    object["p50_ns"] = point.p50_ns;
+    object["p99_ns"] = point.p99_ns;
+    object["reference"] = point.reference;
+    return object;
+}
+
+nlohmann::ordered_json to_json(const ValidationPart& part) {
+    nlohmann::ordered_json object;
+    object["schema"] = "kvplane.validate/1";
+    object["rows"] = nlohmann::ordered_json::array();
+    for (const ValidationRow& row : part.rows) object["rows"].push_back(to_json(row));
+    object["curves"] = nlohmann::ordered_json::array();
+    for (const LoadedLatencyPoint& point : part.curves) object["curves"].push_back(to_json(point));
+    return object;
+}
+
+/// Latency over bandwidth, the references as points beside the model's lines.
+nlohmann::ordered_json plot_of(const std::string& card, nlohmann::ordered_json points) {
+    const auto axis = [](const char* field, const char* title, const char* scale) {
+        return nlohmann::ordered_json{{"field", field},
+                                      {"type", "quantitative"},
+                                      {"title", title},
+                                      {"scale", {{"type", scale}}}};
+    };
+    const auto layer = [&](const char* mark, const char* which) {
+        return nlohmann::ordered_json{
+            {"transform", {{{"filter", which}}}},
+            {"mark", {{"type", mark}, {"point", mark == std::string("line")}, {"tooltip", true}}},
+            {"encoding",
+             {{"x", axis("gb_s", "GB/s, reads and writes", "linear")},
+              {"y", axis("mean_ns", "mean read latency, ns", "log")},
+              {"order", {{"field", "gb_s"}}},
+              {"color", {{"field", "series"}, {"type", "nominal"}}}}}};
+    };
+    return {{"$schema", "https://vega.github.io/schema/vega-lite/v5.json"},
+            {"title", "Loaded latency: " + card},
+            {"data", {{"values", std::move(points)}}},
+            {"width", 560},
+            {"height", 360},
+            {"layer", {layer("line", "!datum.reference"), layer("point", "datum.reference")}}};
+}
+
+void write_folder(const ValidationPart& all, const std::string& document,
+                  const std::string& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw UserError(folder + ": cannot be made: " + error.message());
+    write_file(folder + "/validate.json", document);
+    for (std::size_t first = 0; first < all.curves.size();) {
+        const std::string& card = all.curves[first].card;
+        nlohmann::ordered_json points = nlohmann::ordered_json::array();
+        for (; first < all.curves.size() && all.curves[first].card == card; ++first) {
+            points.push_back(to_json(all.curves[first]));
+        }
+        write_file(folder + "/loaded-latency-" + card + ".vl.json",
+                   plot_of(card, std::move(points)).dump(2) + "\n");
+    }
 }
 
 void print_table(const std::vector<ValidationRow>& rows, std::ostream& out) {
@@ -65,24 +153,25 @@ std::vector<std::string> validate_parts() {
 }
 
 int validate(const ValidateOptions& options, std::ostream& out) {
-    std::vector<ValidationRow> rows;
+    ValidationPart all;
+    bool known = options.only.empty();
     for (const Part& part : kParts) {
         if (!options.only.empty() && options.only != part.name) continue;
-        std::vector<ValidationRow> more = part.rows();
-        std::move(more.begin(), more.end(), std::back_inserter(rows));
+        known = true;
+        ValidationPart more = part.make(options);
+        std::move(more.rows.begin(), more.rows.end(), std::back_inserter(all.rows));
+        std::move(more.curves.begin(), more.curves.end(), std::back_inserter(all.curves));
     }
-    if (rows.empty()) throw UserError("validate: there is no part '" + options.only + "'");
+    if (!known) throw UserError("validate: there is no part '" + options.only + "'");
+    const std::string document = to_json(all).dump(2) + "\n";
+    if (!options.out.empty()) write_folder(all, document, options.out);
     if (options.json) {
-        nlohmann::ordered_json object;
-        object["schema"] = "kvplane.validate/1";
-        object["rows"] = nlohmann::ordered_json::array();
-        for (const ValidationRow& row : rows) object["rows"].push_back(to_json(row));
-        out << object.dump(2) << '\n';
+        out << document;
     } else {
-        print_table(rows, out);
+        print_table(all.rows, out);
     }
     if (!out.flush()) throw UserError("cannot write the output: is the disk full?");
-    for (const ValidationRow& row : rows) {
+    for (const ValidationRow& row : all.rows) {
         if (!row.holds() && row.reason.empty()) return 1;
     }
     return 0;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "explore/run_config.h"
+
 namespace kvplane::explore {
 
 /// One number of the model beside its reference.
@@ -25,21 +27,49 @@ struct ValidationRow {
     [[nodiscard]] bool holds() const;
 };
 
+/// A loaded-latency curve of one card: what the model gave, and the reference points beside it.
+struct LoadedLatencyPoint {
+    std::string card;    ///< the card's file, without its ending
+    std::string series;  ///< "90 % reads, open loop", "Mess, 90 % reads"
+    std::string
+        loop;  ///< "open, at most 720 outstanding", "closed, 15 a requester"; a reference: ""
+    double offered_gb_s = 0;  ///< 0 in a closed loop, and of a reference
+    double gb_s = 0;          ///< reads and writes
+    double mean_ns = 0;       ///< of reads, as the series says
+    double p50_ns = 0;        ///< 0 of a reference that has none; so are the rest
+    double p99_ns = 0;
+    bool reference = false;
+};
+
+struct ValidateOptions {
+    std::string only{};  ///< a part by its name; empty: all
+    bool json = false;   ///< one JSON object instead of a table
+    std::string out{};   ///< folder of validate.json and its plots; none: not written
+    std::string cards = "configs/cards";  ///< folder of the cards' files
+};
+
+struct ValidationPart {
+    std::vector<ValidationRow> rows{};
+    std::vector<LoadedLatencyPoint> curves{};
+};
+
 /// The link alone: V2, V4 and V11.
 [[nodiscard]] std::vector<ValidationRow> validate_link();
 
 /// The DRAM alone: bandwidth, unloaded and loaded latency of one subchannel.
 [[nodiscard]] std::vector<ValidationRow> validate_dram();
 
-struct ValidateOptions {
-    std::string only;   ///< a part by its name; empty: all
-    bool json = false;  ///< {"schema": "kvplane.validate/1", "rows": [...]} instead of a table
-};
+/// Copies by a GPU out of host DRAM, and MMIO: V9 and V10. Of the card only its registers count.
+[[nodiscard]] std::vector<ValidationRow> validate_host_copies(const RunConfig& config);
+
+/// The card in burst fidelity against itself in line fidelity. It must name its DRAM's device.
+[[nodiscard]] std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card);
 
 /// The names of the parts.
 [[nodiscard]] std::vector<std::string> validate_parts();
 
-/// Runs the parts and prints their rows. Returns 1 where a row without a reason does not hold.
+/// Runs the parts and prints their rows: a table, or {"schema": "kvplane.validate/1", "rows":
+/// [...], "curves": [...]}. Returns 1 where a row without a reason does not hold.
 [[nodiscard]] int validate(const ValidateOptions& options, std::ostream& out);
 
 }  // namespace kvplane::explore

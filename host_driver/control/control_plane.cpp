@@ -357,7 +357,9 @@ void ControlPlane::submit(std::uint32_t token, Time decided) {
 void ControlPlane::run_done(std::uint32_t token, engine::Status status, std::size_t moved) {
     account();
     Run& run = m_runs[token];
-    if (status != engine::Status::kOk || moved != run.moves.size()) {
+    const bool clipped = status == engine::Status::kClipped && run.kind == MoveKind::kDemote &&
+                         moved < run.moves.size();
+    if (!clipped && (status != engine::Status::kOk || moved != run.moves.size())) {
         throw InvariantError(fmt::format(
             "the card answered status {} after {} of {} blocks to a run of kind {} that the host's "
             "directory allows",
@@ -368,13 +370,16 @@ void ControlPlane::run_done(std::uint32_t token, engine::Status status, std::siz
             promoted(run);
             break;
         case MoveKind::kDemote:
-            demoted(run);
+            demoted(run, moved);
             break;
         case MoveKind::kDiscard:
             break;
     }
+    const MoveKind kind = run.kind;
     m_free_runs.push_back(token);
-    if (run.kind == MoveKind::kDiscard) return;
+    if (kind == MoveKind::kDiscard) return;
+    submit_all(MoveKind::kDiscard, m_discards, false);
+    m_discards.clear();
     gather_frames();
     m_listener.holdings_changed();
 }
@@ -389,8 +394,22 @@ void ControlPlane::promoted(Run& run) {
     for (const Joiner& joiner : run.joiners) joiner.holding->missing -= joiner.blocks;
 }
 
-void ControlPlane::demoted(Run& run) {
-    for (std::size_t i = run.moves.size(); i-- > 0;) m_residency.end_store(run.moves[i].block);
+/// Blocks behind the first `moved` were refused. Each asks for the room of one tier copy, so that
+/// later ones find some; it stays in HBM, or leaves without a copy if it was to leave.
+void ControlPlane::demoted(Run& run, std::size_t moved) {
+    for (std::size_t i = run.moves.size(); i-- > 0;) {
+        const BlockIndex b = run.moves[i].block;
+        if (i < moved) {
+            m_residency.end_store(b);
+            continue;
+        }
+        m_residency.abandon_store(b);
+        ++m_counts.stores_refused;
+        const std::optional<BlockIndex> victim = m_residency.next_tier_victim();
+        if (!victim) continue;
+        m_residency.drop_tier_copy(*victim);
+        m_discards.push_back(*victim);
+    }
     if (!run.evict_after) return;
     m_leaving -= run.moves.size();
     for (const driver::Move& move : run.moves) {

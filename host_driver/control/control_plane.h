@@ -62,6 +62,7 @@ struct PlacementCounts {
     std::uint64_t hits = 0;        ///< of those, found in HBM or on their way there
     std::uint64_t private_copies = 0;
     std::uint64_t stores_skipped = 0;  ///< not written, as the tier was full of blocks in use
+    std::uint64_t stores_refused = 0;  ///< not written, as the card had no room
 };
 
 /// Hears that a holding may have become ready.
@@ -142,7 +143,7 @@ private:
     [[nodiscard]] std::uint32_t take_run(driver::MoveKind kind);
     void submit(std::uint32_t token, Time decided);
     void promoted(Run& run);
-    void demoted(Run& run);
+    void demoted(Run& run, std::size_t moved);
 
     ControlConfig m_config;
     const workload::Workload& m_workload;

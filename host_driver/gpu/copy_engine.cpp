@@ -15,6 +15,20 @@ constexpr std::size_t kCompactAt = 1024;
 
 }  // namespace
 
+Time loop_interval(const CopyEngineConfig& config, Bytes size) {
+    const std::vector<SmallCopy>& table = config.small_copies;
+    const auto above =
+        std::lower_bound(table.begin(), table.end(), size,
+                         [](const SmallCopy& row, Bytes sought) { return row.size < sought; });
+    if (above == table.end()) return config.issue_interval;
+    if (above == table.begin()) return config.issue_interval + above->extra;
+    const SmallCopy& below = *(above - 1);
+    const auto part = static_cast<Int128>((size - below.size).count);
+    const auto whole = static_cast<Int128>((above->size - below.size).count);
+    const Int128 rise = (above->extra - below.extra).ps * part / whole;
+    return config.issue_interval + below.extra + Time{static_cast<std::int64_t>(rise)};
+}
+
 CopyEngine::CopyEngine(sc_core::sc_module_name name, const CopyEngineConfig& config,
                        CopyClient& client)
     : sc_module(name), m_config(config), m_client(client), m_launched("launched") {
@@ -46,7 +60,9 @@ void CopyEngine::start(BulkDirection direction, bool in_loop) {
     engine.busy = true;
     engine.times.queued = engine.queue[engine.head].queued;
     engine.times.started = now();
-    engine.times.launched = now() + (in_loop ? m_config.issue_interval : m_config.launch_latency);
+    const Bytes size = engine.queue[engine.head].size;
+    engine.times.launched =
+        now() + (in_loop ? loop_interval(m_config, size) : m_config.launch_latency);
     engine.times.begun = engine.times.launched + m_config.card_latency;
     m_launched.schedule(engine.times.begun, direction);
 }

@@ -13,15 +13,29 @@
 
 namespace kvplane::gpu {
 
+/// What a copy of this size takes beyond CopyEngineConfig::issue_interval.
+struct SmallCopy {
+    Bytes size;
+    Time extra;
+};
+
 struct CopyEngineConfig {
     Time launch_latency = Time::from_us(7);  ///< call to first byte, engine idle: 5 to 7 us
     Time issue_interval{3'240'000};          ///< the same for the next copy of a loop
+    /// Rising by size: straight lines between them; below the first as the first, above the last
+    /// nothing.
+    std::vector<SmallCopy> small_copies{{Bytes::from_kib(4), Time::from_ns(341)},
+                                        {Bytes::from_kib(32), Time::from_ns(497)},
+                                        {Bytes::from_kib(64), Time{}}};
     Rate bandwidth{51'800'000'000};          ///< host to device
     Rate bandwidth_d2h{49'800'000'000};      ///< device to host
     std::optional<Bytes> window;             ///< bytes in flight of reads; unbound where absent
     Time card_latency = Time::from_ns(133);  ///< the card's read latency over host DRAM's
     Time round_trip = Time::from_ns(973);    ///< of one read in flight
 };
+
+/// What a copy of `size` takes in a loop before its first byte.
+[[nodiscard]] Time loop_interval(const CopyEngineConfig& config, Bytes size);
 
 /// When a copy was where.
 struct CopyTimes {

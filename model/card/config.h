@@ -8,6 +8,7 @@
 #include "model/engine/config.h"
 #include "model/index/config.h"
 #include "model/management/management_target.h"
+#include "model/memory/ddr5_config.h"
 #include "model/memory/dram.h"
 
 namespace kvplane::card {
@@ -16,6 +17,13 @@ namespace kvplane::card {
 enum class Payload {
     kSizes,  ///< sizes only
     kBytes,  ///< real bytes, checked end to end; for small runs
+};
+
+/// How the host's single lines are served by the DRAM. The card's own moves and records always use
+/// the closed form.
+enum class DramFidelity : std::uint8_t {
+    kBurst,  ///< a queue and a latency
+    kLine    ///< every command, by FR-FCFS; moves are not seen there
 };
 
 /// One card, whole.
@@ -30,6 +38,10 @@ struct CardConfig {
     engine::EngineConfig engine;
     codec::UnitConfig codec;
     memory::DramConfig dram;
+    DramFidelity dram_fidelity = DramFidelity::kBurst;
+    /// Device, controller and RAS at line fidelity; line_dram() fills in what `dram` and the tier
+    /// say as well.
+    memory::Ddr5Config lines = memory::Ddr5Config::of(memory::DramPreset::kDdr5At5600B);
     index::IndexConfig index;
     Payload payload = Payload::kSizes;
 };
@@ -39,5 +51,9 @@ struct CardConfig {
     constexpr std::uint64_t kGrain = cxl::HdmDecoders::kGrain.count;
     return {(config.tier_capacity.count + kGrain - 1) / kGrain * kGrain};
 }
+
+/// The DRAM at line fidelity: channels, ECC and controller are those of `dram`; its banks have as
+/// many rows as hold mapped_capacity(), as with denser or stacked devices of the same speed bin.
+[[nodiscard]] memory::Ddr5Config line_dram(const CardConfig& config);
 
 }  // namespace kvplane::card

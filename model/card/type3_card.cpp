@@ -38,6 +38,15 @@ bool is_doorbell(std::uint64_t offset) {
 
 }  // namespace
 
+memory::Ddr5Config line_dram(const CardConfig& config) {
+    memory::Ddr5Config lines = config.lines;
+    lines.channels = config.dram.channels;
+    lines.ecc = config.dram.ecc;
+    lines.controller = config.dram.controller;
+    while (lines.capacity() < mapped_capacity(config)) lines.geometry.rows *= 2;
+    return lines;
+}
+
 Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Bytes block,
                      index::ResidentIndex& index)
     : sc_module(name),
@@ -49,6 +58,11 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
       management("management", management_config(config), mem.core().decoders(), m_data_plane,
                  m_poison, m_events),
       m_doorbells("doorbells") {
+    if (config.dram_fidelity == DramFidelity::kLine) {
+        m_lines = std::make_unique<memory::Ddr5Memory>("lines", line_dram(config));
+        m_data_plane.serve_host_from(*m_lines);
+        mem.memory.socket.bind(m_lines->socket);
+    }
     m_data_plane.dma.bind(dma);
     bulk.bind(m_data_plane);
     management.listen(*this);

@@ -4,6 +4,7 @@
 
 #include <tlm_utils/simple_target_socket.h>
 
+#include <memory>
 #include <systemc>
 #include <tlm>
 
@@ -14,6 +15,7 @@
 #include "model/management/event_log.h"
 #include "model/management/management_target.h"
 #include "model/management/poison_list.h"
+#include "model/memory/ddr5_memory.h"
 
 namespace kvplane::card {
 
@@ -32,6 +34,7 @@ class Type3Card final : public sc_core::sc_module,
     management::PoisonList m_poison;
     management::EventLog m_events;
     engine::DataPlane m_data_plane;
+    std::unique_ptr<memory::Ddr5Memory> m_lines;  ///< the host's lines; null: the closed form
 
 public:
     /// `block` is the size of every block of the run.
@@ -61,6 +64,8 @@ public:
 
     [[nodiscard]] engine::DataPlane& data_plane() { return m_data_plane; }
     [[nodiscard]] const engine::DataPlane& data_plane() const { return m_data_plane; }
+    /// The DRAM of the host's lines; nullptr where they use the closed form.
+    [[nodiscard]] memory::Ddr5Memory* lines() { return m_lines.get(); }
     [[nodiscard]] const management::PoisonList& poison() const { return m_poison; }
     [[nodiscard]] const management::EventLog& events() const { return m_events; }
     /// Doorbells with bad values, or of queues that are not enabled.

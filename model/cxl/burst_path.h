@@ -24,10 +24,13 @@ public:
             return static_cast<std::uint64_t>(work / cost.payload /
                                               link.wire_rate().bytes_per_second);
         };
-        m_request = a_line(link.mem_read_request());
-        m_write = a_line(link.mem_write_data());
-        m_data = a_line(link.mem_read_data());
-        m_completion = a_line(link.mem_write_response());
+        // A message is there with the last of the flits that hold its slots.
+        const std::uint64_t flit = a_line({link.flit_bytes(), kLine.count});
+        const std::uint64_t line = config.flit == FlitLayout::k68B ? 2 * flit : flit;
+        m_request = {a_line(link.mem_read_request()), flit};
+        m_write = {a_line(link.mem_write_data()), line};
+        m_data = {a_line(link.mem_read_data()), line};
+        m_completion = {a_line(link.mem_write_response()), flit};
     }
 
     /// A message without data (BISnp, BIRsp) that is sent at `at` is there at the returned time.
@@ -35,54 +38,59 @@ public:
         return cross(direction, m_request, at) + m_flight;
     }
 
-    /// What becomes of a request.
-    struct Passage {
-        Time arrived;       ///< in the card
-        Time waited_until;  ///< it waits in the card's queues, for memory and wire, until then
-        Time answered;      ///< its answer is back at the host
+    /// When a request that the host sends at `at` is in the card. Wires serve in the order of the
+    /// calls.
+    [[nodiscard]] Time request(const MemOutcome& outcome, Time at) {
+        return cross(Direction::kToCard, message_there(outcome), at) + m_flight;
+    }
+    struct Answer {
+        Time waited;    ///< for the wire
+        Time answered;  ///< back at the host
     };
-    /// A request that the host sends at `at`. Wires serve in the order of the calls.
-    [[nodiscard]] Passage access(const MemOutcome& outcome, Time at) {
-        Passage passage;
-        passage.arrived = cross(Direction::kToCard, cost_there(outcome), at) + m_flight;
-        Time done = passage.arrived;
-        passage.waited_until = passage.arrived;
-        if (outcome.access) {
-            done = m_memory.access_line(passage.arrived, outcome.line, outcome.write);
-            passage.waited_until = done - m_memory.idle_latency();
-        }
-        passage.answered = done;
-        if (!outcome.answered) return passage;
-        const std::uint64_t cost = outcome.data ? m_data : m_completion;
-        const Time left = cross(Direction::kToHost, cost, done);
-        passage.waited_until += left - done - time_of(cost);
-        passage.answered = left + m_flight;
-        return passage;
+    /// The answer of a request that the memory is done with at `done`.
+    [[nodiscard]] Answer answer(const MemOutcome& outcome, Time done) {
+        if (!outcome.answered) return {{}, done};
+        const Message& message = outcome.data ? m_data : m_completion;
+        const Time left = cross(Direction::kToHost, message, done);
+        return {left - done - time_of(message.flits), left + m_flight};
     }
 
 private:
     /// Units of a picosecond: rates stay exact to 10^-4.
     static constexpr std::uint64_t kUnits = 64;
 
-    [[nodiscard]] std::uint64_t cost_there(const MemOutcome& outcome) const {
+    /// In units on the wire.
+    struct Message {
+        std::uint64_t cost = 0;   ///< beside others
+        std::uint64_t flits = 0;  ///< from its first slot to the end of its last flit, alone
+    };
+
+    [[nodiscard]] const Message& message_there(const MemOutcome& outcome) const {
         return channel_of(outcome.opcode) == Channel::kRwD ? m_write : m_request;
     }
     [[nodiscard]] static Time time_of(std::uint64_t cost) {
         return {static_cast<std::int64_t>((cost + kUnits - 1) / kUnits)};
     }
-    [[nodiscard]] Time cross(Direction direction, std::uint64_t cost, Time at) {
+    [[nodiscard]] Time cross(Direction direction, const Message& message, Time at) {
         std::uint64_t& free_at = m_free_at[static_cast<std::size_t>(direction)];
         const Time ready = at + m_memory.wire_wait(direction);
-        free_at = std::max(free_at, static_cast<std::uint64_t>(ready.ps) * kUnits) + cost;
-        return {static_cast<std::int64_t>((free_at + kUnits - 1) / kUnits)};
+        const std::uint64_t start =
+            std::max(free_at, static_cast<std::uint64_t>(ready.ps) * kUnits);
+        free_at = start + message.cost;
+        // Completions find a place in the next flit, whatever data waits.
+        const std::uint64_t begin =
+            &message == &m_completion
+                ? std::min(start, static_cast<std::uint64_t>(ready.ps) * kUnits + message.flits)
+                : start;
+        return time_of(begin + message.flits);
     }
 
     LineMemoryIf& m_memory;
     Time m_flight;
-    std::uint64_t m_request = 0;  ///< units on the wire
-    std::uint64_t m_write = 0;
-    std::uint64_t m_data = 0;
-    std::uint64_t m_completion = 0;
+    Message m_request;
+    Message m_write;
+    Message m_data;
+    Message m_completion;
     std::array<std::uint64_t, 2> m_free_at{};  ///< by direction, in units
 };
 

@@ -15,7 +15,8 @@ class LineMemoryIf {
 public:
     virtual ~LineMemoryIf() = default;
 
-    /// Accesses one line at `at`: returns when its data is there, or its write is taken.
+    /// Accesses one line at `at` in closed form: returns when its data is there, or its write is
+    /// taken. Not called where a memory at line fidelity is bound to MemTarget::memory.
     virtual Time access_line(Time at, Dpa line, bool write) = 0;
     /// Of an access that waits for nothing.
     [[nodiscard]] virtual Time idle_latency() const = 0;
@@ -30,6 +31,9 @@ public:
     [[nodiscard]] virtual bool writable(Dpa line) const = 0;
     /// The share of the memory that traffic other than the host's takes now.
     [[nodiscard]] virtual Ratio other_load() const = 0;
+    /// How full the queue is that an access of the line would join. Zero for a closed form, whose
+    /// waiting times tell.
+    [[nodiscard]] virtual Ratio queued(Dpa line) = 0;
     /// How long a message that is ready waits for what the card's DMA has on the wire.
     [[nodiscard]] virtual Time wire_wait(Direction direction) const = 0;
     /// All bytes are zero and all poison is gone, as after power went.

@@ -23,16 +23,22 @@ HdmConfig with_back_invalidate(HdmConfig config, const LinkConfig& link) {
     return config;
 }
 
+LineAccess kind_of(const MemOutcome& outcome) {
+    if (!outcome.write) return LineAccess::kRead;
+    return outcome.opcode == Opcode::kMemWr ? LineAccess::kWrite : LineAccess::kPartialWrite;
+}
+
 }  // namespace
 
 MemTarget::MemTarget(sc_core::sc_module_name name, const LinkConfig& link,
-                     const MemTargetConfig& config, LineMemoryIf& memory)
+                     const MemTargetConfig& config, LineMemoryIf& lines)
     : sc_module(name),
+      memory("memory", config.depth, memory_client()),
       m_link_config(link),
       m_config(config),
-      m_memory(memory),
-      m_core(with_back_invalidate(config.hdm, link), memory),
-      m_path(link, config.processing, memory),
+      m_memory(lines),
+      m_core(with_back_invalidate(config.hdm, link), lines),
+      m_path(link, config.processing, lines),
       m_link(std::make_unique<LineLink>(link, client())),
       m_meter(config.dev_load),
       m_events("events"),
@@ -67,24 +73,35 @@ void MemTarget::note_waiting(Time arrived, Time until) {
 }
 
 /// The level that a request finds when it arrives.
-void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, Time arrived) {
+void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, const MemOutcome& outcome,
+                              Time arrived) {
     const std::uint64_t queued =
-        waiting(arrived) + m_link->wire(Direction::kToHost).held();  // for a credit of the host
-    // The fuller of the queue and of what other traffic leaves of the memory.
-    const std::uint64_t share =
+        waiting(arrived) + memory.held() + m_link->wire(Direction::kToHost).held();  // for a credit
+    // The fullest of the card's queue, the memory's, and what other traffic takes of the memory.
+    std::uint64_t share =
         std::max<std::uint64_t>(queued * kMillion / m_config.depth, m_memory.other_load().ppm);
+    if (outcome.access) share = std::max<std::uint64_t>(share, m_memory.queued(outcome.line).ppm);
     const DevLoad level = m_meter.update(share, kMillion);
     MemExtension* extension = nullptr;
     payload.get_extension(extension);
     if (extension != nullptr) extension->dev_load = level;
 }
 
+/// When an access at `at`, now or later, is done.
+Time MemTarget::access(const MemOutcome& outcome, Time at) {
+    if (memory.bound()) return memory.access(at, outcome.line, kind_of(outcome));
+    return m_memory.access_line(at, outcome.line, outcome.write);
+}
+
 /// In closed form: returns when the answer is back at the host.
 Time MemTarget::pass(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time at) {
-    const BurstPath::Passage passage = m_path.access(outcome, at);
-    fill_dev_load(payload, passage.arrived);
-    note_waiting(passage.arrived, passage.waited_until);
-    return passage.answered;
+    const Time arrived = m_path.request(outcome, at);
+    fill_dev_load(payload, outcome, arrived);
+    const Time done = outcome.access ? access(outcome, arrived) : arrived;
+    const BurstPath::Answer answer = m_path.answer(outcome, done);
+    const Time idle = outcome.access ? m_memory.idle_latency() : Time{};
+    note_waiting(arrived, done - idle + answer.waited);
+    return answer.answered;
 }
 
 void MemTarget::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
@@ -190,8 +207,10 @@ void MemTarget::start(std::uint32_t index) {
     slot.outcome = m_core.execute(*slot.payload);
     slot.where = Where::kTimed;
     const Opcode opcode = slot.outcome.opcode;
-    if (m_config.fidelity == LinkFidelity::kBurst || !slot.outcome.answered) {
+    if (!slot.outcome.answered) {
         m_events.schedule(pass(*slot.payload, slot.outcome, now()), {Step::kAnswer, index});
+    } else if (m_config.fidelity == LinkFidelity::kBurst) {
+        arrive(index, m_path.request(slot.outcome, now()));
     } else {
         slot.where = Where::kOnLink;
         m_link->push(Direction::kToCard, {index, channel_of(opcode), opcode == Opcode::kMemWrPtl},
@@ -212,6 +231,9 @@ void MemTarget::handle(const Event& event) {
         case Step::kBegin:
             m_initiators[event.subject].due = true;
             begin(event.subject);
+            break;
+        case Step::kArrive:
+            reach_memory(event.subject);
             break;
         case Step::kAnswer:
             answer(event.subject);
@@ -236,10 +258,42 @@ void MemTarget::handle(const Event& event) {
     }
 }
 
+/// The request is in the card at `at`, now or later.
+void MemTarget::arrive(std::uint32_t index, Time at) {
+    Slot& slot = m_slots[index];
+    if (memory.bound() && slot.outcome.access) {
+        m_events.schedule(at, {Step::kArrive, index});
+        return;
+    }
+    fill_dev_load(*slot.payload, slot.outcome, at);
+    Time done = at;
+    if (slot.outcome.access) {
+        done = access(slot.outcome, at);
+        note_waiting(at, done - m_memory.idle_latency());
+    }
+    m_events.schedule(done, {Step::kMemory, index});
+}
+
+void MemTarget::reach_memory(std::uint32_t index) {
+    const Slot& slot = m_slots[index];
+    if (slot.aborted) {
+        answer(index);
+        return;
+    }
+    fill_dev_load(*slot.payload, slot.outcome, now());
+    memory.start(index, slot.outcome.line, kind_of(slot.outcome));
+}
+
 void MemTarget::memory_done(std::uint32_t index) {
     Slot& slot = m_slots[index];
     if (slot.aborted) {
         answer(index);
+        return;
+    }
+    if (m_config.fidelity == LinkFidelity::kBurst) {
+        const BurstPath::Answer answer = m_path.answer(slot.outcome, now());
+        note_waiting(now(), now() + answer.waited);
+        m_events.schedule(answer.answered, {Step::kAnswer, index});
         return;
     }
     slot.where = Where::kOnLink;
@@ -279,14 +333,7 @@ void MemTarget::arrived(Direction direction, const FlitMessage& message, Time at
         m_events.schedule(at + m_config.processing, {Step::kAnswer, message.id});
         return;
     }
-    Time done = at + m_config.processing;
-    fill_dev_load(*slot.payload, done);
-    if (slot.outcome.access) {
-        const Time arrival = done;
-        done = m_memory.access_line(arrival, slot.outcome.line, slot.outcome.write);
-        note_waiting(arrival, done - m_memory.idle_latency());
-    }
-    m_events.schedule(done, {Step::kMemory, message.id});
+    arrive(message.id, at + m_config.processing);
 }
 
 void MemTarget::arrived(Direction, const Tlp&, Time) {

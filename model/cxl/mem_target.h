@@ -22,6 +22,7 @@
 #include "model/cxl/dev_load.h"
 #include "model/cxl/line_link.h"
 #include "model/cxl/mem_core.h"
+#include "model/cxl/memory_port.h"
 
 namespace kvplane::cxl {
 
@@ -55,7 +56,7 @@ public:
     virtual void crc_errors(std::uint64_t count) = 0;
 };
 
-class MemTarget final : public sc_core::sc_module, private LinkClient {
+class MemTarget final : public sc_core::sc_module, private LinkClient, private MemoryPort::Client {
 public:
     MemTarget(sc_core::sc_module_name name, const LinkConfig& link, const MemTargetConfig& config,
               LineMemoryIf& memory);
@@ -63,6 +64,9 @@ public:
     tlm_utils::multi_passthrough_target_socket<MemTarget, 32, tlm::tlm_base_protocol_types, 0,
                                                sc_core::SC_ZERO_OR_MORE_BOUND>
         socket{"socket"};
+    /// To the card's memory at line fidelity. Bound before the simulation starts, it replaces
+    /// LineMemoryIf::access_line(), for both fidelities of the link.
+    MemoryPort memory;
 
     /// Why there is no direct memory interface.
     static constexpr const char* kNoDmi =
@@ -89,13 +93,23 @@ public:
     /// Requests accepted and not yet answered.
     [[nodiscard]] std::uint32_t in_flight() const { return m_used; }
     [[nodiscard]] std::uint64_t answers() const { return m_answers; }
+    /// Changes of DevLoad so far.
+    [[nodiscard]] std::uint64_t load_changes() const { return m_meter.changes(); }
     void set_faults(const WireFaults& faults) {
         m_faults = faults;
         m_link->set_faults(faults);
     }
 
 private:
-    enum class Step : std::uint8_t { kBegin, kAnswer, kMemory, kEndResponse, kLink, kSnoop };
+    enum class Step : std::uint8_t {
+        kBegin,
+        kArrive,  ///< at the memory
+        kMemory,  ///< done
+        kAnswer,
+        kEndResponse,
+        kLink,
+        kSnoop
+    };
     struct Event {
         Step step = Step::kLink;
         std::uint32_t subject = 0;  ///< slot, initiator or snoop message
@@ -112,7 +126,7 @@ private:
         kFree,
         kBlocked,   ///< behind a snoop
         kOnLink,    ///< its message waits or travels
-        kTimed,     ///< an event will go on with it
+        kTimed,     ///< an event, or the memory, will go on with it
         kAnswered,  ///< its answer waits for the response channel or is on it
     };
     struct Slot {
@@ -142,6 +156,7 @@ private:
     void run();
     void handle(const Event& event);
     [[nodiscard]] LinkClient& client() { return *this; }
+    [[nodiscard]] MemoryPort::Client& memory_client() { return *this; }
     [[nodiscard]] tlm::tlm_sync_enum begin_request(std::uint32_t id,
                                                    tlm::tlm_generic_payload& payload,
                                                    tlm::tlm_phase& phase, Time delay);
@@ -149,14 +164,18 @@ private:
     void begin(std::uint32_t id);
     void accept(std::uint32_t id);
     void start(std::uint32_t slot);
+    void arrive(std::uint32_t slot, Time at);
+    void reach_memory(std::uint32_t slot);
     void memory_done(std::uint32_t slot);
+    void line_done(std::uint32_t slot) override { memory_done(slot); }
     void answer(std::uint32_t slot);
     void next_answer(std::uint32_t id);
     void end_response(std::uint32_t id);
     void accept_waiting();
     void retry_blocked();
     [[nodiscard]] Time pass(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time at);
-    void fill_dev_load(tlm::tlm_generic_payload& payload, Time arrived);
+    [[nodiscard]] Time access(const MemOutcome& outcome, Time at);
+    void fill_dev_load(tlm::tlm_generic_payload& payload, const MemOutcome& outcome, Time arrived);
     void note_waiting(Time arrived, Time until);
     [[nodiscard]] std::uint64_t waiting(Time at);
     void arm_link();

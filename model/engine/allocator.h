@@ -40,6 +40,9 @@ public:
     [[nodiscard]] std::uint32_t number(TierFrame frame) const {
         return frame.granule / m_granules_per_block;
     }
+    [[nodiscard]] TierFrame frame(std::uint32_t number) const {
+        return {number * m_granules_per_block};
+    }
     [[nodiscard]] Dpa address(TierFrame frame) const { return {frame.granule * kGranule.count}; }
     [[nodiscard]] bool allocated(Dpa address) const;
     [[nodiscard]] std::uint64_t capacity() const { return m_capacity; }  ///< blocks

@@ -214,7 +214,8 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         m_tier.begin_read(found.frame);
         if (found_blocks++ > 0) continue;
         const Time scheduled = found.record_done + m_config.movers.engine.schedule;
-        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), other_load()) +
+        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), false,
+                                  other_load()) +
                m_dram.line_service();
         block.dram = data - scheduled;
     }
@@ -229,31 +230,26 @@ void DataPlane::admit_promotion(std::uint32_t id) {
 
 void DataPlane::admit_demotion(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
-    Time last_lookup = now();
+    Time answered = now();
     std::size_t accepted = 0;
     for (MoveJob::Block& block : job.blocks) {
-        const Tier::Found found = m_tier.find(block.key, now());
+        const Tier::Reservation made = m_tier.reserve(block.key, now());
         ++m_counters.lookups;
-        last_lookup = found.record_done;
-        block.lookup = found.lookup_done - (accepted == 0 ? now() : found.issued);
-        block.record = found.record_done - found.lookup_done;
-        if (found.present || m_tier.arriving(block.key)) {
-            job.status = Status::kRejected;
+        answered = made.record_done;
+        block.frame = made.frame;
+        block.lookup = made.lookup_done - (accepted == 0 ? now() : made.issued);
+        block.record = made.record_done - made.lookup_done;
+        if (made.room != Tier::Room::kYes) {
+            job.status = made.room == Tier::Room::kNo ? Status::kClipped : Status::kRejected;
             break;
         }
-        const std::optional<TierFrame> frame = m_tier.reserve(block.key);
-        if (!frame) {
-            job.status = Status::kClipped;
-            break;
-        }
-        block.frame = *frame;
         ++accepted;
     }
     m_counters.tier_high_water = std::max(m_counters.tier_high_water, m_tier.frames().used());
     job.blocks.resize(accepted);
     job.holds = accepted != 0;
     if (accepted == 0) {
-        complete_at(id, last_lookup);
+        complete_at(id, answered);
         return;
     }
     const Time first_lookup = now() + job.blocks.front().lookup + job.blocks.front().record;
@@ -319,14 +315,34 @@ void DataPlane::commit(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     Time committed = now() + m_tier.commit_time();
     job.holds = false;
-    for (const MoveJob::Block& block : job.blocks) {
-        if (job.opcode() == Opcode::kDemote) {
-            committed = std::max(committed, m_tier.commit(block.key, block.frame, now()));
-        } else {
-            m_tier.end_read(block.frame, now());
+    if (job.opcode() == Opcode::kDemote) {
+        committed = std::max(committed, commit_demotion(job));
+    } else {
+        for (const MoveJob::Block& block : job.blocks) {
+            m_tier.end_read(block.key, block.frame, now());
         }
     }
     complete_at(id, committed);
+}
+
+/// A run ends at the first block whose reservation bit errors destroyed.
+Time DataPlane::commit_demotion(MoveJob& job) {
+    Time committed;
+    while (job.done < job.blocks.size()) {
+        const MoveJob::Block& block = job.blocks[job.done];
+        const std::optional<Time> done = m_tier.commit(block.key, block.frame, now());
+        if (!done) break;
+        committed = std::max(committed, *done);
+        ++job.done;
+    }
+    m_counters.demoted_blocks += job.done;
+    if (job.done == job.blocks.size()) return committed;
+    job.status = Status::kClipped;
+    m_counters.unkept_blocks += job.blocks.size() - job.done;
+    for (const MoveJob::Block& block : std::span(job.blocks).subspan(job.done + 1)) {
+        m_tier.abandon(block.key, block.frame, now());
+    }
+    return committed;
 }
 
 void DataPlane::complete_at(std::uint32_t id, Time committed) {
@@ -356,16 +372,15 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
     if (block == 0) job.first_start = start;
     if (mover == kPull) {
         m_counters.written_to_tier += m_config.block;
-        ++m_counters.demoted_blocks;
         demote_payload(job, job.blocks[block]);
         if (m_observer != nullptr) m_observer->block_demoted(describe(job, block, start, end));
-    } else {
-        m_counters.read_from_tier += m_config.block;
-        if (!promote_payload(job, job.blocks[block])) return;
-        ++m_counters.promoted_blocks;
-        if (m_observer != nullptr) m_observer->block_promoted(describe(job, block, start, end));
+        return;
     }
+    m_counters.read_from_tier += m_config.block;
+    if (!promote_payload(job, job.blocks[block])) return;
+    ++m_counters.promoted_blocks;
     ++job.done;
+    if (m_observer != nullptr) m_observer->block_promoted(describe(job, block, start, end));
 }
 
 BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time start, Time end) const {

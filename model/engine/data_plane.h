@@ -22,6 +22,7 @@
 #include "model/management/poison_list.h"
 #include "model/management/queue_registers.h"
 #include "model/management/reset.h"
+#include "model/memory/ddr5_memory.h"
 #include "model/memory/sparse_store.h"
 
 namespace kvplane::engine {
@@ -39,7 +40,8 @@ struct DataPlaneCounters {
     std::uint64_t intents = 0;
     std::uint64_t lookups = 0;
     std::uint64_t promoted_blocks = 0;
-    std::uint64_t demoted_blocks = 0;
+    std::uint64_t demoted_blocks = 0;  ///< with an entry in the index
+    std::uint64_t unkept_blocks = 0;   ///< that reached the tier, but lost their reservation
     std::uint64_t discarded_blocks = 0;
     std::uint64_t poisoned_blocks =
         0;                  ///< not delivered: a chunk's CRC was wrong, or a line poisoned
@@ -63,6 +65,8 @@ public:
     /// The way to host memory and GPU windows.
     DmaPort dma{"dma"};
 
+    /// The host's lines go to this memory, not to the closed form: DevLoad is told from its queues.
+    void serve_host_from(memory::Ddr5Memory& lines) { m_host_memory = &lines; }
     /// Optional; set before the simulation starts.
     void observe(MoveObserver& observer) { m_observer = &observer; }
     [[nodiscard]] management::QueueRegisters& registers() { return m_registers; }
@@ -86,6 +90,7 @@ public:
         return !m_tier.frames().allocated(line);
     }
     [[nodiscard]] Ratio other_load() const override;
+    [[nodiscard]] Ratio queued(Dpa line) override;
     [[nodiscard]] Time wire_wait(cxl::Direction direction) const override;
     void clear() override;
 
@@ -97,6 +102,8 @@ public:
     void reset(management::Reset kind);
 
     [[nodiscard]] const Tier& tier() const { return m_tier; }
+    /// For faults.
+    [[nodiscard]] Tier& tier() { return m_tier; }
     [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }
     [[nodiscard]] const FlowServers& movers() const { return m_movers; }
 
@@ -119,6 +126,7 @@ private:
     void discard(std::uint32_t id);
     void ready(std::uint32_t job);
     void commit(std::uint32_t job);
+    [[nodiscard]] Time commit_demotion(MoveJob& job);
     void complete_at(std::uint32_t job, Time committed);
     void complete(std::uint32_t job);
     void arm_movers();
@@ -128,7 +136,7 @@ private:
     [[nodiscard]] bool poisoned(TierFrame frame);
 
     Time read_record_line(Time at, std::uint64_t line) override;
-    [[nodiscard]] block::BlockKey key_of(std::uint32_t frame) override;
+    [[nodiscard]] std::optional<block::BlockKey> key_of(std::uint32_t frame) override;
     void block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block, Time start,
                        Time end) override;
     void job_drained(std::uint32_t mover, std::uint32_t id, Time end) override;
@@ -144,6 +152,7 @@ private:
     DataPlaneConfig m_config;
     cxl::Link m_link;
     memory::Dram m_dram;
+    memory::Ddr5Memory* m_host_memory = nullptr;
     Tier m_tier;
     management::PoisonList& m_poison;
     management::EventLog& m_log;

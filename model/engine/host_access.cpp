@@ -21,11 +21,17 @@ Ratio DataPlane::other_load() const {
                                        m_dram.bandwidth().bytes_per_second)};
 }
 
-Time DataPlane::read_record_line(Time at, std::uint64_t line) {
-    return m_dram.access_line(at, {line * kLine.count}, other_load());
+Ratio DataPlane::queued(Dpa line) {
+    return m_host_memory == nullptr ? Ratio{} : m_host_memory->queued(line);
 }
 
-block::BlockKey DataPlane::key_of(std::uint32_t frame) { return m_tier.key_of({frame}); }
+Time DataPlane::read_record_line(Time at, std::uint64_t line) {
+    return m_dram.access_line(at, {line * kLine.count}, false, other_load());
+}
+
+std::optional<block::BlockKey> DataPlane::key_of(std::uint32_t frame) {
+    return m_tier.key_of({frame});
+}
 
 Time DataPlane::access_line(Time at, Dpa line, bool write) {
     ++m_host_lines[write ? 1 : 0];
@@ -33,7 +39,7 @@ Time DataPlane::access_line(Time at, Dpa line, bool write) {
         m_host_window_open = true;
         m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
     }
-    return m_dram.access_line(at, line, other_load());
+    return m_dram.access_line(at, line, write, other_load());
 }
 
 Time DataPlane::wire_wait(cxl::Direction direction) const {
@@ -105,9 +111,9 @@ void DataPlane::drop_moves() {
         if (!job.holds) continue;
         for (const MoveJob::Block& block : job.blocks) {
             if (job.opcode() == Opcode::kDemote) {
-                m_tier.abandon(block.key, block.frame);
+                m_tier.abandon(block.key, block.frame, now());
             } else {
-                m_tier.end_read(block.frame, now());
+                m_tier.end_read(block.key, block.frame, now());
             }
         }
     }

@@ -16,7 +16,9 @@ enum class Opcode : std::uint8_t { kPromote = 1, kPrefetch = 2, kDemote = 3, kDi
 
 enum class Status : std::uint8_t {
     kOk = 0,
-    kClipped = 1,   ///< the first `argument` blocks were done; the tier is full
+    /// The first `argument` blocks were done; for the next the tier has no frame, or its index no
+    /// room. Those not done stay where they were.
+    kClipped = 1,
     kRejected = 2,  ///< the first `argument` blocks were done; the next is in the tier already
     kMissing = 3,   ///< the first `argument` blocks were done; the next is not in the tier
     kNotOwner = 4,

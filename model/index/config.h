@@ -16,7 +16,10 @@ enum class Implementation {
     kLockstep,  ///< the RTL, with a TimedTable beside it that every answer is held against
 };
 /// Where entries go that the SRAM does not hold.
-enum class Overflow { kDram };
+enum class Overflow {
+    kDram,  ///< into a table in the card's DRAM: no insert is refused
+    kNone,  ///< nowhere: an insert that finds no room is refused
+};
 
 /// The resident index: organisation, SRAM and clock, and the part in DRAM behind it.
 struct IndexConfig {

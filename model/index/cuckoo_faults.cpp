@@ -36,21 +36,21 @@ void CuckooTable::flip(const Place& place, std::uint32_t bit) {
     }
 }
 
-std::uint64_t CuckooTable::bad_slots() {
-    std::uint64_t bad = 0;
+std::vector<CuckooTable::Place> CuckooTable::bad_places() {
+    std::vector<Place> bad;
     const CuckooCounters before = m_counters;
-    for (const Fault& fault : m_faults) bad += read_slot(fault.slot, nullptr).bad ? 1 : 0;
+    for (const Fault& fault : m_faults) {
+        if (read_slot(fault.slot, nullptr).bad) bad.push_back(place_of(fault.slot));
+    }
     m_counters = before;
     return bad;
 }
 
 std::uint64_t CuckooTable::drop_bad() {
     std::uint64_t lost = 0;
-    const std::vector<Fault> faults = m_faults;
-    for (const Fault& fault : faults) {
-        if (!read_slot(fault.slot, nullptr).bad) continue;
-        lost += at(fault.slot).free() ? 0 : 1;
-        write_slot(place_of(fault.slot), Entry{});
+    for (const Place& place : bad_places()) {
+        lost += at(first_slot(place.choice, place.bucket) + place.slot).free() ? 0 : 1;
+        write_slot(place, Entry{});
     }
     m_size -= lost;
     return lost;

@@ -34,14 +34,25 @@ CuckooTable::CuckooTable(const CuckooConfig& config)
       m_fingerprints(config.fingerprint_bits == 0 ? 0 : m_capacity),
       m_random(config.seed) {
     const auto seeds = toeplitz_seeds(config.seed);
-    for (std::uint32_t i = 0; i < config.choices; ++i) m_hash.emplace_back(seeds[i], m_log2);
+    for (std::uint32_t i = 0; i < config.choices; i += 2) {
+        m_hash.emplace_back(Toeplitz(seeds[i], m_log2), Toeplitz(seeds[i + 1], m_log2));
+    }
     if (config.choices == 1) m_config.stash = 0;
     m_stash.reserve(m_config.stash);
 }
 
+void CuckooTable::clear() {
+    m_lines.assign(m_lines.size(), {});
+    m_fingerprints.assign(m_fingerprints.size(), 0);
+    m_stash.clear();
+    m_faults.clear();
+    m_written.reset();
+    m_size = 0;
+}
+
 std::uint64_t CuckooTable::key_at(const Place& place, const Entry& entry) const {
     // bucket = rest ^ T(tag), so rest = bucket ^ T(tag).
-    return std::uint64_t{entry.tag} << m_log2 | (place.bucket ^ m_hash[place.choice](entry.tag));
+    return std::uint64_t{entry.tag} << m_log2 | (place.bucket ^ hash(place.choice, entry.tag));
 }
 
 CuckooTable::Place CuckooTable::place_of(std::uint64_t slot) const {
@@ -95,11 +106,14 @@ void CuckooTable::write_slot(const Place& place, const Entry& entry) {
 }
 
 std::uint32_t CuckooTable::find_tag(std::uint64_t first, std::uint64_t tag) {
+    // No way out in between: which slot it is cannot be foreseen.
+    const Entry* entries = slots_from(first);
+    std::uint32_t match = kNone;
     for (std::uint32_t i = 0; i < m_config.slots; ++i) {
-        const Entry& entry = at(first + i);
-        if (entry.tag == tag && !entry.free()) return i;
+        const bool same = entries[i].tag == tag;
+        match = same && !entries[i].free() ? i : match;
     }
-    return kNone;
+    return match;
 }
 
 std::uint32_t CuckooTable::find_carefully(std::uint64_t first, std::uint64_t tag, Found& found) {
@@ -120,11 +134,11 @@ std::uint32_t CuckooTable::find_carefully(std::uint64_t first, std::uint64_t tag
 
 CuckooTable::Found CuckooTable::find(std::uint64_t key) {
     Found found;
+    found.buckets = buckets_of(key);
+    const Buckets& buckets = found.buckets;
     const std::uint64_t tag = tag_of(key);
     const bool plain = m_faults.empty() && m_fingerprints.empty();
-    std::array<std::uint64_t, kMostChoices> buckets{};
     for (std::uint32_t choice = 0; choice < m_config.choices; ++choice) {
-        buckets[choice] = bucket_of(choice, key);
         __builtin_prefetch(&at(first_slot(choice, buckets[choice])));
     }
     for (std::uint32_t choice = 0; choice < m_config.choices; ++choice) {
@@ -209,7 +223,7 @@ Answer CuckooTable::commit_insert(std::uint64_t key, Entry entry, const Found& f
     constexpr std::uint64_t kTagMask = (std::uint64_t{1} << 62) - 1;
     entry.tag = tag_of(key) & kTagMask;
     if (entry.free()) throw InvariantError("index: an entry inserted as free");
-    if (!put(key, entry, (1U << m_config.choices) - 1)) {
+    if (!put(found.buckets, entry, (1U << m_config.choices) - 1)) {
         if (m_stash.size() >= m_config.stash) return {.status = Status::kFull};
         m_stash.push_back({.key = key, .entry = entry});
     }
@@ -246,27 +260,34 @@ Answer CuckooTable::commit_erase(const Request& request, const Found& found) {
     return {.status = Status::kDone, .entry = found.entry};
 }
 
-bool CuckooTable::put(std::uint64_t key, const Entry& entry, std::uint32_t choices) {
-    std::optional<Place> best;
-    std::uint32_t most_free = 0;
+CuckooTable::FreeSlots CuckooTable::free_slots(std::uint64_t first) {
+    FreeSlots free;
+    const bool plain = m_faults.empty();
+    const Entry* entries = slots_from(first);
+    for (std::uint32_t i = m_config.slots; i-- > 0;) {
+        bool usable = entries[i].free();
+        if (!plain) [[unlikely]] {
+            const SlotRead read = read_faulty_slot(first + i, nullptr);
+            usable = !read.bad && read.entry.free();
+        }
+        free.count += usable ? 1 : 0;
+        free.lowest = usable ? i : free.lowest;
+    }
+    return free;
+}
+
+bool CuckooTable::put(const Buckets& buckets, const Entry& entry, std::uint32_t choices) {
+    std::uint32_t best = 0;
+    FreeSlots most;
     for (std::uint32_t choice = 0; choice < m_config.choices; ++choice) {
         if ((choices >> choice & 1U) == 0) continue;
-        const std::uint64_t bucket = bucket_of(choice, key);
-        const std::uint64_t first = first_slot(choice, bucket);
-        std::uint32_t free = 0;
-        std::uint32_t slot = 0;
-        for (std::uint32_t i = m_config.slots; i-- > 0;) {
-            const SlotRead read = read_slot(first + i, nullptr);
-            if (read.bad || !read.entry.free()) continue;
-            slot = i;
-            ++free;
-        }
-        if (free <= most_free) continue;
-        best = Place{choice, bucket, slot};
-        most_free = free;
+        const FreeSlots free = free_slots(first_slot(choice, buckets[choice]));
+        if (free.count <= most.count) continue;
+        best = choice;
+        most = free;
     }
-    if (!best) return false;
-    write_slot(*best, entry);
+    if (most.count == 0) return false;
+    write_slot({best, buckets[best], most.lowest}, entry);
     return true;
 }
 
@@ -291,12 +312,13 @@ void CuckooTable::kick() {
     const auto moving = std::find_if(m_stash.begin(), m_stash.end(),
                                      [](const Stashed& stashed) { return stashed.armed; });
     if (moving == m_stash.end()) throw InvariantError("index: a kick without a key to move");
-    if (put(moving->key, moving->entry, kick_reads())) {
+    const Buckets buckets = buckets_of(moving->key);
+    if (put(buckets, moving->entry, kick_reads())) {
         m_stash.erase(moving);
         return;
     }
     if (moving->kicks < m_config.kick_limit) {
-        swap_with_victim(*moving);
+        swap_with_victim(*moving, buckets);
     } else {
         ++m_counters.parked;
         moving->armed = false;
@@ -305,12 +327,12 @@ void CuckooTable::kick() {
     }
 }
 
-void CuckooTable::swap_with_victim(Stashed& moving) {
+void CuckooTable::swap_with_victim(Stashed& moving, const Buckets& buckets) {
     std::uint32_t choice = 0;
     do {
         choice = static_cast<std::uint32_t>(random() % m_config.choices);
     } while (choice == moving.origin);
-    Place place{choice, bucket_of(choice, moving.key), 0};
+    Place place{choice, buckets[choice], 0};
     place.slot = static_cast<std::uint32_t>(random() % m_config.slots);
     const std::uint64_t slot = first_slot(choice, place.bucket) + place.slot;
     const SlotRead victim = read_slot(slot, nullptr);
@@ -344,8 +366,9 @@ std::optional<std::uint64_t> CuckooTable::victim_for(std::uint64_t key) {
     std::array<Place, std::size_t{kMostChoices} * kMostSlots> places;
     std::size_t count = 0;
     constexpr std::uint64_t kPinned = 4;
+    const Buckets buckets = buckets_of(key);
     for (std::uint32_t choice = 0; choice < m_config.choices; ++choice) {
-        const std::uint64_t bucket = bucket_of(choice, key);
+        const std::uint64_t bucket = buckets[choice];
         for (std::uint32_t i = 0; i < m_config.slots; ++i) {
             const SlotRead read = read_slot(first_slot(choice, bucket) + i, nullptr);
             if (read.bad) continue;

@@ -74,6 +74,9 @@ public:
     /// Corrects the slots of the next bucket. Returns how many words it corrected.
     std::uint32_t scrub();
 
+    /// Forgets every entry, and what bit errors there are. Events stay counted.
+    void clear();
+
     /// One request without the kicks it starts: those are the caller's to step.
     Answer commit(const Request& request);
     /// The slot that the last commit or kick wrote, or nothing.
@@ -85,8 +88,20 @@ public:
     /// Takes that step. There must be a kicking key.
     void kick();
 
+    /// The buckets of `key`, by choice; those of choices that the table has not are of no meaning.
+    using Buckets = std::array<std::uint64_t, kMostChoices>;
+    [[nodiscard]] Buckets buckets_of(std::uint64_t key) const {
+        const std::uint64_t rest = key & m_bucket_mask;
+        Buckets buckets{};
+        for (std::size_t pair = 0; pair < m_hash.size(); ++pair) {
+            const std::uint64_t hash = m_hash[pair](tag_of(key));
+            buckets[2 * pair] = rest ^ (hash & UINT32_MAX);
+            buckets[2 * pair + 1] = rest ^ hash >> 32U;
+        }
+        return buckets;
+    }
     [[nodiscard]] std::uint64_t bucket_of(std::uint32_t choice, std::uint64_t key) const {
-        return (key & m_bucket_mask) ^ m_hash[choice](tag_of(key));
+        return (key & m_bucket_mask) ^ hash(choice, tag_of(key));
     }
     [[nodiscard]] const CuckooConfig& config() const { return m_config; }
     [[nodiscard]] const CuckooCounters& counters() const { return m_counters; }
@@ -101,7 +116,8 @@ public:
     /// Flips a bit of any slot.
     void flip(const Place& place, std::uint32_t bit);
     /// Slots that no code can correct.
-    [[nodiscard]] std::uint64_t bad_slots();
+    [[nodiscard]] std::vector<Place> bad_places();
+    [[nodiscard]] std::uint64_t bad_slots() { return bad_places().size(); }
     /// Frees them: what they held is lost. Returns how many entries that were.
     std::uint64_t drop_bad();
 
@@ -123,6 +139,7 @@ private:
         bool bad = false;
     };
     struct Found {
+        Buckets buckets;
         Entry* slot = nullptr;  ///< in the table, or
         Stashed* stashed = nullptr;
         Entry entry;
@@ -136,11 +153,18 @@ private:
     };
 
     [[nodiscard]] std::uint64_t tag_of(std::uint64_t key) const { return key >> m_log2; }
+    [[nodiscard]] std::uint64_t hash(std::uint32_t choice, std::uint64_t tag) const {
+        return m_hash[choice / 2](tag) >> 32U * (choice % 2) & UINT32_MAX;
+    }
     [[nodiscard]] std::uint64_t key_at(const Place& place, const Entry& entry) const;
     [[nodiscard]] std::uint64_t first_slot(std::uint32_t choice, std::uint64_t bucket) const {
         return ((std::uint64_t{choice} << m_log2) + bucket) * m_config.slots;
     }
-    [[nodiscard]] Entry& at(std::uint64_t slot) { return m_lines[slot >> 2U].entries[slot & 3U]; }
+    /// Lines lie behind one another, and so do all their entries.
+    [[nodiscard]] Entry* slots_from(std::uint64_t slot) {
+        return m_lines.data()->entries.data() + slot;
+    }
+    [[nodiscard]] Entry& at(std::uint64_t slot) { return *slots_from(slot); }
     [[nodiscard]] std::uint16_t fingerprint(std::uint64_t tag) const;
     [[nodiscard]] Place place_of(std::uint64_t slot) const;
 
@@ -156,12 +180,18 @@ private:
     }
     [[nodiscard]] SlotRead read_faulty_slot(std::uint64_t slot, Found* found);
     void write_slot(const Place& place, const Entry& entry);
-    [[nodiscard]] bool put(std::uint64_t key, const Entry& entry, std::uint32_t choices);
+    struct FreeSlots {
+        std::uint32_t count = 0;
+        std::uint32_t lowest = 0;
+    };
+    /// Of a bucket.
+    [[nodiscard]] FreeSlots free_slots(std::uint64_t first);
+    [[nodiscard]] bool put(const Buckets& buckets, const Entry& entry, std::uint32_t choices);
 
     [[nodiscard]] Answer commit_insert(std::uint64_t key, Entry entry, const Found& found);
     [[nodiscard]] Answer commit_update(const Request& request, const Found& found);
     [[nodiscard]] Answer commit_erase(const Request& request, const Found& found);
-    void swap_with_victim(Stashed& moving);
+    void swap_with_victim(Stashed& moving, const Buckets& buckets);
     void rearm_oldest();
     void run_kicks();
     [[nodiscard]] std::uint64_t random();
@@ -170,8 +200,8 @@ private:
     std::uint32_t m_log2;
     std::uint64_t m_bucket_mask;
     std::uint64_t m_capacity;
-    std::vector<Toeplitz> m_hash;
-    std::vector<Line> m_lines;  ///< entries by choice, bucket, slot
+    std::vector<ToeplitzPair> m_hash;  ///< of two choices each
+    std::vector<Line> m_lines;         ///< entries by choice, bucket, slot
     std::vector<std::uint16_t> m_fingerprints;
     std::vector<Stashed> m_stash;
     std::vector<Fault> m_faults;  ///< in order of slots; few

@@ -21,6 +21,12 @@ void DramTable::reserve(std::uint64_t keys) {
     m_passed.assign(m_lines.size(), 0);
 }
 
+void DramTable::clear() {
+    m_lines.assign(m_lines.size(), {});
+    m_passed.assign(m_lines.size(), 0);
+    m_size = 0;
+}
+
 std::uint64_t DramTable::home_of(const block::BlockKey& key) const {
     // Apart from the SRAM's hash, whose crowded buckets send keys here.
     return (key.high ^ key.low * 0x9E3779B97F4A7C15ULL) * 0xD6E8FEB86659FD93ULL >> 20U &

@@ -26,6 +26,9 @@ public:
     /// Lays the table out for so many keys. Only while it is empty.
     void reserve(std::uint64_t keys);
 
+    /// Forgets every entry; the lines stay.
+    void clear();
+
     /// What an operation found, and the lines it read on the way: `lines` from `first_line` on.
     struct Probe {
         Entry* entry = nullptr;  ///< valid until the next insert or erase
@@ -35,6 +38,8 @@ public:
     [[nodiscard]] Probe find(const block::BlockKey& key);
     /// Adds `key`, which must not be there.
     Probe insert(const block::BlockKey& key, const Entry& entry);
+    /// Has the simulating machine fetch what insert() or find() will read.
+    void prefetch(const block::BlockKey& key) const { __builtin_prefetch(&m_lines[home_of(key)]); }
     /// Removes what find() has found.
     void erase(const Probe& found);
 

@@ -20,24 +20,22 @@ std::uint32_t cycles(Time span, Time period) {
     return static_cast<std::uint32_t>((span.ps + period.ps - 1) / period.ps);
 }
 
-memory::SramMacro bank_macro(const IndexConfig& config, std::uint32_t bits, memory::Corner corner) {
-    return memory::sram_macro({.capacity = {config.sram.count / config.banks},
-                               .port_bits = bits,
-                               .node = config.node,
-                               .ports = config.ports},
-                              corner);
+/// The array of entries of one bank, `bits` wide.
+memory::SramMacroConfig entries_of(const IndexConfig& config, std::uint32_t bits) {
+    return {.capacity = {config.sram.count / config.banks},
+            .port_bits = bits,
+            .node = config.node,
+            .ports = config.ports};
 }
 
 /// The array of fingerprints of one bank: bits a slot, rounded up to whole words.
-memory::SramMacro fingerprint_macro(const IndexConfig& config, memory::Corner corner) {
+memory::SramMacroConfig fingerprints_of(const IndexConfig& config) {
     const std::uint64_t bank_slots = config.sram.count / config.banks / sizeof(Entry);
     const std::uint32_t bits = (config.slots * config.fingerprint_bits + 63) / 64 * 64;
-    return memory::sram_macro(
-        {.capacity = {std::max<std::uint64_t>(1, bank_slots * config.fingerprint_bits / 8)},
-         .port_bits = bits,
-         .node = config.node,
-         .ports = config.ports},
-        corner);
+    return {.capacity = {std::max<std::uint64_t>(1, bank_slots * config.fingerprint_bits / 8)},
+            .port_bits = bits,
+            .node = config.node,
+            .ports = config.ports};
 }
 
 void check(const IndexConfig& config) {
@@ -58,25 +56,32 @@ void check(const IndexConfig& config) {
 EngineFigures engine_figures(const IndexConfig& config, memory::Corner corner) {
     check(config);
     const Time period = config.clock.cycles(1);
-    const memory::SramMacro bank = bank_macro(config, config.slots * kEntryBits, corner);
-    const memory::SramMacro narrow = bank_macro(config, kEntryBits, corner);
+    const memory::SramMacroConfig wide = entries_of(config, config.slots * kEntryBits);
+    const memory::SramMacroConfig narrow = entries_of(config, kEntryBits);
+    const memory::SramMacro bank = memory::sram_macro(wide, corner);
+    const memory::SramMacro entry = memory::sram_macro(narrow, corner);
     EngineFigures figures{.sram_cycles = cycles(bank.access + kRegisterMargin, period),
                           .bank_busy = cycles(bank.cycle, period),
                           .bucket_read_fj = bank.read_fj,
                           .request_read_fj = config.choices * bank.read_fj,
-                          .slot_write_fj = narrow.write_fj,
+                          .slot_write_fj = entry.write_fj,
                           .leakage_uw = config.banks * bank.leakage_uw,
-                          .area_um2 = config.banks * bank.area_um2};
+                          .area_um2 = config.banks * bank.area_um2,
+                          .in_fit = memory::in_fit(wide)};
     if (config.fingerprint_bits == 0) return figures;
-    // Fingerprints, compare, then the entry: the second access follows the first.
-    const memory::SramMacro prints = fingerprint_macro(config, corner);
-    figures.sram_cycles = cycles(prints.access + kRegisterMargin, period) +
-                          cycles(narrow.access + kRegisterMargin, period);
-    figures.request_read_fj = config.choices * prints.read_fj;
-    figures.entry_read_fj = narrow.read_fj;
-    figures.slot_write_fj += prints.write_fj;
-    figures.leakage_uw += config.banks * prints.leakage_uw;
-    figures.area_um2 += config.banks * prints.area_um2;
+    // Fingerprints, compare, then the entry: the second access follows the first. A kick reads the
+    // entries of a bucket one by one.
+    const memory::SramMacroConfig prints = fingerprints_of(config);
+    const memory::SramMacro print = memory::sram_macro(prints, corner);
+    figures.sram_cycles = cycles(print.access + kRegisterMargin, period) +
+                          cycles(entry.access + kRegisterMargin, period);
+    figures.bucket_read_fj = print.read_fj + config.slots * entry.read_fj;
+    figures.request_read_fj = config.choices * print.read_fj;
+    figures.entry_read_fj = entry.read_fj;
+    figures.slot_write_fj += print.write_fj;
+    figures.leakage_uw = config.banks * (entry.leakage_uw + print.leakage_uw);
+    figures.area_um2 = config.banks * (entry.area_um2 + print.area_um2);
+    figures.in_fit = memory::in_fit(narrow) && memory::in_fit(prints);
     return figures;
 }
 

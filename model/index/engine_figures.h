@@ -17,6 +17,7 @@ struct EngineFigures {
     std::uint64_t slot_write_fj = 0;
     std::uint64_t leakage_uw = 0;  ///< of all banks
     std::uint64_t area_um2 = 0;    ///< of all banks, without wires between them
+    bool in_fit = false;           ///< the fit of the SRAM macro covers every array
 
     /// From the accepting edge to the answer: hash, SRAM, error correction, compare.
     [[nodiscard]] std::uint32_t latency_cycles() const { return 3 + sram_cycles; }

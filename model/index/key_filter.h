@@ -23,6 +23,8 @@ public:
     void add(std::uint64_t key);
     /// `key` must have been added.
     void remove(std::uint64_t key);
+    /// Forgets every key.
+    void clear() { m_counters.assign(m_counters.size(), 0); }
     [[nodiscard]] std::uint64_t counters() const { return m_counters.size(); }
 
 private:

@@ -50,7 +50,7 @@ Time PolicyStore::line_read(const block::BlockKey& key, const Place& place, Time
 
 void PolicyStore::write_back(std::uint64_t line, Time at) {
     PolicyRecord& record = m_lines[line];
-    record.crc = record_crc(record);
+    seal(record);
     // Asked for now: DRAM serves lines in order, and nobody waits for this one.
     (void)m_records.read_record_line(m_next_slot, line);
     // A later update of a key supersedes what is remembered of an earlier one.

@@ -32,8 +32,8 @@ public:
     [[nodiscard]] virtual std::uint32_t latency_cycles() const = 0;
     /// Entries it holds.
     [[nodiscard]] virtual std::uint64_t size() const = 0;
-    /// The status of a LOOKUP of `key`, without one. May be MISS where the entry is on its way.
-    [[nodiscard]] virtual Status peek(std::uint64_t key) = 0;
+    /// The answer to a LOOKUP of `key`, without one.
+    [[nodiscard]] virtual Answer peek(std::uint64_t key) = 0;
     /// The key of an entry whose EVICT would make room for `key`: in the buckets of `key`, never
     /// pinned nor moving. Nothing where there is none, or a free slot.
     [[nodiscard]] virtual std::optional<std::uint64_t> victim_for(std::uint64_t key) = 0;

@@ -33,7 +33,7 @@ TimedTable::TimedTable(const IndexConfig& config)
 }
 
 void TimedTable::clear() {
-    m_table = CuckooTable(m_table.config());
+    m_table.clear();
     for (StoreBuffer& buffer : m_buffers) {
         buffer.waiting.clear();
         buffer.lingering.clear();
@@ -65,8 +65,9 @@ TimedAnswer TimedTable::submit(const Request& request, Time at) {
         for (StoreBuffer& buffer : m_buffers) buffer.lingering.clear();
         m_commits.assign(m_commits.size(), {});
     }
-    const Cycle cycle = admit(request, std::max(cycle_at_or_after(at), m_next_slot));
-    read_banks(request.key, cycle);
+    const CuckooTable::Buckets buckets = m_table.buckets_of(request.key);
+    const Cycle cycle = admit(request, buckets, std::max(cycle_at_or_after(at), m_next_slot));
+    read_banks(buckets, cycle);
     const std::uint64_t stashed = m_table.stashed();
     const std::uint64_t entries_read = m_table.counters().entries_read;
     const Answer answer = m_table.commit(request);
@@ -79,7 +80,8 @@ TimedAnswer TimedTable::submit(const Request& request, Time at) {
     return {answer, time_of(cycle), time_of(cycle + latency_cycles())};
 }
 
-TimedTable::Cycle TimedTable::admit(const Request& request, Cycle cycle) {
+TimedTable::Cycle TimedTable::admit(const Request& request, const CuckooTable::Buckets& buckets,
+                                    Cycle cycle) {
     for (;; ++cycle) {
         run_until(cycle);
         if (m_next_slot > cycle) {  // a stolen slot
@@ -90,16 +92,16 @@ TimedTable::Cycle TimedTable::admit(const Request& request, Cycle cycle) {
             ++m_counters.stalls;
             continue;
         }
-        if (banks_free(request.key, cycle)) return cycle;
+        if (banks_free(buckets, cycle)) return cycle;
         ++m_counters.stalls;
         ++m_counters.conflicts;
     }
 }
 
-bool TimedTable::banks_free(std::uint64_t key, Cycle cycle) {
+bool TimedTable::banks_free(const CuckooTable::Buckets& buckets, Cycle cycle) const {
     if (m_figures.bank_busy == 1) return true;  // requests come first in every cycle
     for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) {
-        if (m_read_free[bank_of(choice, m_table.bucket_of(choice, key))] > cycle) return false;
+        if (m_read_free[bank_of(choice, buckets[choice])] > cycle) return false;
     }
     return true;
 }
@@ -127,9 +129,9 @@ std::size_t TimedTable::places_held(std::uint32_t choice, Cycle cycle) const {
     return held;
 }
 
-void TimedTable::read_banks(std::uint64_t key, Cycle cycle) {
+void TimedTable::read_banks(const CuckooTable::Buckets& buckets, Cycle cycle) {
     for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) {
-        m_read_free[bank_of(choice, m_table.bucket_of(choice, key))] = cycle + m_figures.bank_busy;
+        m_read_free[bank_of(choice, buckets[choice])] = cycle + m_figures.bank_busy;
     }
     m_quiet = std::max(m_quiet, cycle + std::max(latency_cycles(), m_figures.bank_busy));
 }

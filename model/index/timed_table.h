@@ -60,7 +60,7 @@ public:
         return m_figures.latency_cycles();
     }
     [[nodiscard]] std::uint64_t size() const override { return m_table.size(); }
-    [[nodiscard]] Status peek(std::uint64_t key) override { return m_table.lookup(key).status; }
+    [[nodiscard]] Answer peek(std::uint64_t key) override { return m_table.lookup(key); }
     [[nodiscard]] std::optional<std::uint64_t> victim_for(std::uint64_t key) override {
         return m_table.victim_for(key);
     }
@@ -108,11 +108,12 @@ private:
         return {m_origin.ps + static_cast<std::int64_t>(cycle) * m_period.ps};
     }
     [[nodiscard]] std::uint32_t bank_of(std::uint32_t choice, std::uint64_t bucket) const;
-    [[nodiscard]] Cycle admit(const Request& request, Cycle cycle);
-    [[nodiscard]] bool banks_free(std::uint64_t key, Cycle cycle);
+    [[nodiscard]] Cycle admit(const Request& request, const CuckooTable::Buckets& buckets,
+                              Cycle cycle);
+    [[nodiscard]] bool banks_free(const CuckooTable::Buckets& buckets, Cycle cycle) const;
     [[nodiscard]] bool has_credit(const Request& request, Cycle cycle) const;
     [[nodiscard]] std::size_t places_held(std::uint32_t choice, Cycle cycle) const;
-    void read_banks(std::uint64_t key, Cycle cycle);
+    void read_banks(const CuckooTable::Buckets& buckets, Cycle cycle);
     void record_commit(const Request& request, const Answer& answer, std::uint64_t stashed,
                        Cycle cycle);
     void count(const Request& request, const Answer& answer);

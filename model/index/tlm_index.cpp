@@ -29,17 +29,32 @@ TimedTable& TlmIndex::timed() const {
 
 void TlmIndex::clear() {
     m_engine->clear();
-    m_dram = DramTable();
-    m_filter = KeyFilter(m_config.filter.value_or(Bytes{}));
+    m_dram.clear();
+    m_filter.clear();
     m_due.clear();
+    m_losses.clear();
 }
 
 TimedAnswer TlmIndex::submit(const Request& request, Time at) {
     const TimedAnswer timed = m_engine->submit(request, at);
-    if (timed.answer.uncorrectable && m_timed != nullptr) {
-        m_counters.lost += m_timed->table().drop_bad();
-    }
+    if (timed.answer.status != Status::kUncorrectable || m_timed == nullptr) return timed;
+    CuckooTable& table = m_timed->table();
+    for (const CuckooTable::Place& place : table.bad_places()) m_losses.push_back(place);
+    m_counters.lost += table.drop_bad();
     return timed;
+}
+
+bool TlmIndex::may_have_lost(const block::BlockKey& key) const {
+    const std::uint64_t fold = key.fold();
+    return std::any_of(m_losses.begin(), m_losses.end(), [&](const CuckooTable::Place& place) {
+        return timed().table().bucket_of(place.choice, fold) == place.bucket;
+    });
+}
+
+EccCounts TlmIndex::ecc() const {
+    if (m_timed == nullptr) return {};  // only a TimedTable's bits are ever wrong
+    const CuckooCounters& counters = m_timed->table().counters();
+    return {counters.corrected, counters.uncorrectable, m_counters.lost};
 }
 
 LookupResult TlmIndex::lookup(const block::BlockKey& key, Time at) {
@@ -51,6 +66,9 @@ LookupResult TlmIndex::lookup(const block::BlockKey& key, Time at) {
     if (timed.answer.found()) {
         ++m_counters.sram_hits;
         return {timed.answer.entry, timed.issued, done};
+    }
+    if (timed.answer.status == Status::kUncorrectable) {
+        return {std::nullopt, timed.issued, done, true};
     }
     if (m_dram.size() == 0) return {std::nullopt, timed.issued, done};
     if (!m_filter.may_hold(fold)) {
@@ -76,7 +94,7 @@ LookupResult TlmIndex::probe(const block::BlockKey& key, Time issued, Time at) {
         return {std::nullopt, issued, done};
     }
     ++m_counters.dram_hits;
-    if (m_config.fill && m_due.size() < m_probe_done.size()) m_due.push_back({done, key});
+    if (m_config.fill && m_due.size() < m_probe_done.size()) fill_later(key, done);
     return {*found.entry, issued, done};
 }
 
@@ -94,21 +112,46 @@ void TlmIndex::write_line(std::uint64_t line, Time at) {
     ++m_counters.dram_lines;
 }
 
-Time TlmIndex::insert(const block::BlockKey& key, const Entry& entry, Time at) {
+InsertResult TlmIndex::insert(const block::BlockKey& key, const Entry& entry, Time at) {
     fill_due(at);
-    const Request request{.operation = Operation::kInsert, .key = key.fold(), .entry = entry};
-    TimedAnswer timed = submit(request, at);
-    if (timed.answer.status == Status::kUncorrectable) timed = submit(request, timed.done);
-    if (timed.answer.done()) return timed.done;
-    Time done = timed.done;
-    if (timed.answer.status == Status::kExists) {
-        // One fold: the record tells whether it is the same block.
-        const auto frame = static_cast<std::uint32_t>(timed.answer.entry.frame);
-        done = m_records->read_record_line(done, frame);
-        if (m_records->key_of(frame) == key) throw InvariantError("index: a key inserted twice");
+    const std::uint64_t fold = key.fold();
+    Time asked = at;
+    if (may_be_behind(fold)) {
+        const DramTable::Probe found = m_dram.find(key);
+        asked = read_lines(found, at);
+        if (found.entry != nullptr) return {Status::kExists, *found.entry, at, asked};
+        ++m_counters.false_passes;
     }
-    if (m_dram.find(key).entry != nullptr) throw InvariantError("index: a key inserted twice");
-    return insert_behind(key, entry, done);
+    const TimedAnswer timed =
+        submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, asked);
+    if (!timed.answer.done()) return insert_refused(key, entry, timed);
+    return {Status::kDone, timed.answer.entry, timed.issued, timed.done + m_queue_time};
+}
+
+InsertResult TlmIndex::insert_refused(const block::BlockKey& key, const Entry& entry,
+                                      const TimedAnswer& timed) {
+    Time done = timed.done + m_queue_time;
+    const Answer& answer = timed.answer;
+    if (answer.status == Status::kUncorrectable) return {answer.status, {}, timed.issued, done};
+    if (answer.status == Status::kExists) {
+        // One fold: the record tells whether it is the same block.
+        const auto frame = static_cast<std::uint32_t>(answer.entry.frame);
+        done = m_records->read_record_line(done, frame);
+        const std::optional<block::BlockKey> there = m_records->key_of(frame);
+        if (!there || *there == key) {
+            return {Status::kExists, answer.entry, timed.issued, done};
+        }
+    }
+    if (m_config.overflow == Overflow::kNone) {
+        ++m_counters.full;
+        return {Status::kFull, {}, timed.issued, done};
+    }
+    return {Status::kDone, entry, timed.issued, insert_behind(key, entry, done)};
+}
+
+void TlmIndex::load_dram(const block::BlockKey& key, const Entry& entry) {
+    (void)m_dram.insert(key, entry);
+    m_filter.add(key.fold());
 }
 
 Time TlmIndex::insert_behind(const block::BlockKey& key, const Entry& entry, Time at) {
@@ -143,51 +186,39 @@ UpdateResult TlmIndex::update(const block::BlockKey& key, const Entry& entry, Fi
                                       .expect_version = expect.value_or(0),
                                       .expect_valid = expect.has_value()},
                                      at);
-    if (timed.answer.status == Status::kDone || timed.answer.status == Status::kVersionMismatch) {
-        return {timed.answer.status, timed.answer.entry, timed.done};
+    if (timed.answer.status == Status::kMiss && m_counters.lost == 0) {
+        throw InvariantError("index: no entry to update");
     }
-    if (m_counters.lost == 0) throw InvariantError("index: no entry to update");
-    return {Status::kMiss, {}, timed.done};
+    return {timed.answer.status, timed.answer.entry, timed.done};
 }
 
-Time TlmIndex::erase(const block::BlockKey& key, Time at) {
+UpdateResult TlmIndex::erase(const block::BlockKey& key, Time at) {
     fill_due(at);
     const std::uint64_t fold = key.fold();
     if (may_be_behind(fold)) {
         const DramTable::Probe found = m_dram.find(key);
         if (found.entry != nullptr) {
+            const Entry removed = *found.entry;
             m_dram.erase(found);
             m_filter.remove(fold);
             at += m_commit_time;
             const Time read = read_lines(found, at);
             write_line(found.first_line + found.lines - 1, at);
-            return read;
+            return {Status::kDone, removed, read};
         }
     }
     const TimedAnswer timed = submit({.operation = Operation::kDelete, .key = fold}, at);
-    if (!timed.answer.done() && m_counters.lost == 0) {
+    if (timed.answer.status == Status::kMiss && m_counters.lost == 0) {
         throw InvariantError("index: no entry to erase");
     }
-    return timed.done;
+    return {timed.answer.status, timed.answer.entry, timed.done};
 }
 
-Time TlmIndex::rebuild(std::span<const HotRecord> records, Bytes block, Time at) {
-    Time done = at;
-    for (const HotRecord& record : records) {
-        const Time read = m_records->read_record_line(at, record.extents[0]);
-        at += m_config.clock.cycles(1);
-        done = std::max(done, read);
-        if (record.extent_count == 0 || !intact(record)) continue;
-        LookupResult found = lookup(record.key, read);
-        if (found.entry && found.entry->frame != record.extents[0]) {
-            found = lookup_behind(record.key, found.done);
-        }
-        done = std::max(done, found.done);
-        if (found.entry) continue;
-        done = std::max(done, insert(record.key, entry_of(record, block), found.done));
-        ++m_counters.rebuilt;
-    }
-    return done;
+void TlmIndex::fill_later(const block::BlockKey& key, Time at) {
+    // A probe of more lines than the one after it ends later.
+    const auto place = std::upper_bound(m_due.begin(), m_due.end(), at,
+                                        [](Time t, const Fill& fill) { return t < fill.at; });
+    m_due.insert(place, {at, key});
 }
 
 void TlmIndex::fill_due(Time at) {
@@ -204,13 +235,14 @@ void TlmIndex::fill(const block::BlockKey& key, Time at) {
     if (found.entry == nullptr) return;  // erased or filled in the meantime
     const Entry entry = *found.entry;
     const std::uint64_t fold = key.fold();
-    // Another block with this fold is there: it stays, and so does this one.
-    if (m_engine->peek(fold) != Status::kMiss) return;
+    // Another block with this fold is there: it stays, and so does this one. And a fill that meets
+    // a slot beyond correction leaves that for those who wait for an answer.
+    if (m_engine->peek(fold).status != Status::kMiss) return;
     if (const std::optional<std::uint64_t> victim = m_engine->victim_for(fold)) {
         evict(*victim, at);
     }
     const TimedAnswer timed =
-        submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, at);
+        m_engine->submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, at);
     if (!timed.answer.done()) return;
     const DramTable::Probe removed = m_dram.find(key);  // anew: the victim may have moved lines
     m_dram.erase(removed);
@@ -220,12 +252,15 @@ void TlmIndex::fill(const block::BlockKey& key, Time at) {
 }
 
 void TlmIndex::evict(std::uint64_t fold, Time at) {
-    // The victim is in DRAM before it leaves the SRAM: it is never in neither.
-    const TimedAnswer timed = submit({.operation = Operation::kEvict, .key = fold}, at);
-    if (!timed.answer.done()) return;
-    const auto frame = static_cast<std::uint32_t>(timed.answer.entry.frame);
+    const Answer victim = m_engine->peek(fold);
+    const auto frame = static_cast<std::uint32_t>(victim.entry.frame);
     (void)m_records->read_record_line(at, frame);
-    (void)insert_behind(m_records->key_of(frame), timed.answer.entry, at);
+    const std::optional<block::BlockKey> key = m_records->key_of(frame);
+    if (!key) return;  // what is wrong with its record is for a lookup to find
+    // The victim is in DRAM before it leaves the SRAM: it is never in neither.
+    const TimedAnswer timed = m_engine->submit({.operation = Operation::kEvict, .key = fold}, at);
+    if (!timed.answer.done()) return;
+    (void)insert_behind(*key, timed.answer.entry, at);
     ++m_counters.victims;
 }
 

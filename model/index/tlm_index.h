@@ -3,20 +3,18 @@
 /// card's DRAM for what does not fit.
 ///
 /// A key is in one of the two. An insert that the SRAM refuses goes to DRAM, so that no block is
-/// ever lost for want of room. A lookup that misses the SRAM asks the filter, and only where that
-/// knows the key reads DRAM, a line a probe. An entry found there moves into the SRAM (a fill) and
-/// one of those in its place moves out (a victim, whose record tells its full key); both happen
-/// behind the answer.
+/// refused for want of room; with Overflow::kNone there is no such part, and it is. A lookup that
+/// misses the SRAM asks the filter, and only where that knows the key reads DRAM, a line a probe.
+/// An entry found there moves into the SRAM (a fill) and one of those in its place moves out (a
+/// victim, whose record tells its full key); both happen behind the answer.
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "model/index/config.h"
 #include "model/index/dram_table.h"
 #include "model/index/key_filter.h"
-#include "model/index/record.h"
 #include "model/index/resident_index.h"
 #include "model/index/timed_table.h"
 
@@ -32,8 +30,8 @@ struct IndexCounters {
     std::uint64_t dram_lines = 0;    ///< lines of the part in DRAM read and written
     std::uint64_t fills = 0;
     std::uint64_t victims = 0;
-    std::uint64_t lost = 0;     ///< entries that bit errors destroyed
-    std::uint64_t rebuilt = 0;  ///< of them, those that came back from their record
+    std::uint64_t full = 0;  ///< inserts refused for want of room
+    std::uint64_t lost = 0;  ///< entries that bit errors destroyed
 };
 
 class TlmIndex final : public ResidentIndex {
@@ -45,10 +43,13 @@ public:
     void bind(RecordReader& records) override { m_records = &records; }
     [[nodiscard]] LookupResult lookup(const block::BlockKey& key, Time at) override;
     [[nodiscard]] LookupResult lookup_behind(const block::BlockKey& key, Time at) override;
-    Time insert(const block::BlockKey& key, const Entry& entry, Time at) override;
+    InsertResult insert(const block::BlockKey& key, const Entry& entry, Time at) override;
     UpdateResult update(const block::BlockKey& key, const Entry& entry, FieldMask mask,
                         std::optional<std::uint8_t> expect, Time at) override;
-    Time erase(const block::BlockKey& key, Time at) override;
+    UpdateResult erase(const block::BlockKey& key, Time at) override;
+    [[nodiscard]] bool may_have_lost(const block::BlockKey& key) const override;
+    void forget_losses() override { m_losses.clear(); }
+    [[nodiscard]] EccCounts ecc() const override;
     void clear() override;
     [[nodiscard]] Time commit_time() const override { return m_commit_time; }
     [[nodiscard]] std::uint64_t sram_entries() const override { return m_engine->size(); }
@@ -56,10 +57,14 @@ public:
 
     /// Lays the part in DRAM out for a tier of so many blocks; before the first insert.
     void lay_out(std::uint64_t blocks) { m_dram.reserve(blocks); }
-    /// Brings back what bit errors destroyed, from the hot records of all frames: a line is read
-    /// for each, one a cycle, and a block whose record is intact and which is not in the index is
-    /// inserted. `block`: the size of a block before coding. Returns when all is done.
-    Time rebuild(std::span<const HotRecord> records, Bytes block, Time at);
+    /// For an index that is not empty when its story begins: puts `key`, which must not be there,
+    /// into the SRAM (false where that has no room), or behind it. Takes no time.
+    [[nodiscard]] bool load_sram(const block::BlockKey& key, const Entry& entry) {
+        return timed().table().insert(key.fold(), entry).done();
+    }
+    void load_dram(const block::BlockKey& key, const Entry& entry);
+    /// Ahead of load_dram(), for the speed of the simulation alone.
+    void prefetch_dram(const block::BlockKey& key) const { m_dram.prefetch(key); }
 
     /// Request and response queue, one cycle each (assumed).
     static constexpr std::uint32_t kQueueCycles = 2;
@@ -82,8 +87,10 @@ private:
     };
 
     [[nodiscard]] TimedTable& timed() const;
-    /// Submits; an entry that turns out to be beyond correction is dropped and counted.
+    /// Submits; where slots beyond correction leave the answer open, they are dropped and counted.
     TimedAnswer submit(const Request& request, Time at);
+    [[nodiscard]] InsertResult insert_refused(const block::BlockKey& key, const Entry& entry,
+                                              const TimedAnswer& timed);
     /// Whether the part in DRAM may hold a key of this fold.
     [[nodiscard]] bool may_be_behind(std::uint64_t fold) const {
         return m_dram.size() != 0 && m_filter.may_hold(fold);
@@ -96,6 +103,7 @@ private:
     /// asked for ahead of time would hold up those that come before it.
     void write_line(std::uint64_t line, Time at);
     Time insert_behind(const block::BlockKey& key, const Entry& entry, Time at);
+    void fill_later(const block::BlockKey& key, Time at);
     void fill_due(Time at);
     void fill(const block::BlockKey& key, Time at);
     void evict(std::uint64_t fold, Time at);
@@ -108,9 +116,10 @@ private:
     RecordReader* m_records = nullptr;
     Time m_commit_time;
     Time m_queue_time;
-    std::vector<Fill> m_due;         ///< fills that wait, in order of time
+    std::vector<Fill> m_due;         ///< fills that wait, earliest first
     std::vector<Time> m_probe_done;  ///< by place of a probe under way
     std::size_t m_next_probe = 0;
+    std::vector<CuckooTable::Place> m_losses;  ///< slots dropped and not restored yet
     IndexCounters m_counters;
 };
 

@@ -45,4 +45,29 @@ private:
     std::array<std::array<std::uint32_t, 256>, 8> m_tables{};  ///< by byte of the tag
 };
 
+/// Two hashes of one tag at the price of one: the first in the low 32 bits, the second above.
+class ToeplitzPair {
+public:
+    ToeplitzPair(const Toeplitz& first, const Toeplitz& second) {
+        for (std::size_t byte = 0; byte < m_tables.size(); ++byte) {
+            for (std::uint64_t value = 0; value < 256; ++value) {
+                const std::uint64_t tag = value << (8 * byte);
+                m_tables[byte][value] = std::uint64_t{second(tag)} << 32U | first(tag);
+            }
+        }
+    }
+
+    [[nodiscard]] std::uint64_t operator()(std::uint64_t tag) const {
+        std::uint64_t hash = 0;
+#pragma GCC unroll 8
+        for (std::size_t byte = 0; byte < m_tables.size(); ++byte) {
+            hash ^= m_tables[byte][tag >> (8 * byte) & 0xFFU];
+        }
+        return hash;
+    }
+
+private:
+    std::array<std::array<std::uint64_t, 256>, 8> m_tables{};  ///< by byte of the tag
+};
+
 }  // namespace kvplane::index

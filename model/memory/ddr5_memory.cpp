@@ -56,6 +56,12 @@ void Ddr5Memory::set_thermal(const DramThermal& thermal) {
     }
 }
 
+Ratio Ddr5Memory::queued(Dpa address) {
+    const auto place = m_interleave.place(address.value / kLine.count);
+    m_subchannels[place.subchannel].advance(now());
+    return m_subchannels[place.subchannel].queued();
+}
+
 // --- what a request is --------------------------------------------------------------------------
 
 tlm::tlm_response_status Ddr5Memory::refuse(const tlm::tlm_generic_payload& payload) const {

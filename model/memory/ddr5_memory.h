@@ -17,32 +17,12 @@
 #include <vector>
 
 #include "model/common/event_heap.h"
+#include "model/memory/ddr5_interleave.h"
 #include "model/memory/ddr5_subchannel.h"
 #include "model/memory/growing_ring.h"
 #include "model/memory/sparse_store.h"
 
 namespace kvplane::memory {
-
-/// Which subchannel a line is in, and which line of it.
-class Ddr5Interleave {
-public:
-    explicit Ddr5Interleave(const Ddr5Config& config)
-        : m_run(config.interleave / kLine), m_subchannels(config.subchannels()) {}
-
-    struct Place {
-        std::uint32_t subchannel = 0;
-        std::uint64_t line = 0;
-    };
-    [[nodiscard]] Place place(std::uint64_t line) const {
-        const std::uint64_t run = line / m_run;
-        return {static_cast<std::uint32_t>(run % m_subchannels),
-                run / m_subchannels * m_run + line % m_run};
-    }
-
-private:
-    std::uint64_t m_run;  ///< lines
-    std::uint64_t m_subchannels;
-};
 
 class Ddr5Memory final : public sc_core::sc_module {
 public:
@@ -59,6 +39,9 @@ public:
     [[nodiscard]] Ddr5Counters counters();
     /// From now on, for all subchannels. Throws UserError on a cap outside its range.
     void set_thermal(const DramThermal& thermal);
+    /// How full the queue is that an access of this address would join: of reads, or of writes
+    /// above the mark at which they go first, whichever is fuller.
+    [[nodiscard]] Ratio queued(Dpa address);
     /// Watches one subchannel. Before the first request.
     void observe(std::uint32_t subchannel, DramObserver& observer);
     /// Requests taken and not yet answered.

@@ -80,6 +80,15 @@ bool Ddr5Subchannel::can_accept(LineOp op) const {
            m_live[kWrites] + m_reserved_writes + writes <= m_config.write_queue;
 }
 
+Ratio Ddr5Subchannel::queued() const {
+    constexpr std::uint32_t kMillion = 1'000'000;
+    const std::uint32_t reads = m_live[kReads] * kMillion / m_config.read_queue;
+    if (m_live[kWrites] <= m_config.write_high) return {std::min(reads, kMillion)};
+    const std::uint32_t writes = (m_live[kWrites] - m_config.write_high) * kMillion /
+                                 std::max(1U, m_config.write_queue - m_config.write_high);
+    return {std::min(std::max(reads, writes), kMillion)};
+}
+
 void Ddr5Subchannel::submit(Time at, const LineRequest& request) {
     const Cycle cycle = m_clock.first_at(at);
     run(cycle);

@@ -93,6 +93,9 @@ public:
 
     /// Requests taken and not yet answered, and writes not yet in the banks.
     [[nodiscard]] bool idle() const { return m_live[0] + m_live[1] == 0; }
+    /// How full the queues are at the time of the last advance(): the fuller of reads, and of
+    /// writes above write_high.
+    [[nodiscard]] Ratio queued() const;
     [[nodiscard]] const Ddr5Counters& counters() const { return m_counters; }
     [[nodiscard]] const DramClock& clock() const { return m_clock; }
 

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/common/units.h"
 #include "model/memory/ddr5_config.h"
+#include "model/memory/ddr5_interleave.h"
+#include "model/memory/dram_rows.h"
 
 namespace kvplane::memory {
 
@@ -21,6 +24,10 @@ struct DramConfig {
     std::uint32_t write_batch = 24;       ///< lines written between two changes of direction
     Time closed_row{36'600};              ///< activate to first data of a closed row
     Time controller = Time::from_ns(20);  ///< controller and PHY (assumed)
+    /// The device, where it is known: then single lines find rows open or closed and banks in
+    /// refresh, and a write is answered when it is queued. Else each of them waits for a closed
+    /// row.
+    std::optional<Ddr5Config> device;
 };
 
 /// The burst parameters of a DRAM: pins, closed row and controller from its timing; `service` from
@@ -44,15 +51,35 @@ public:
     /// First data of an idle closed row, controller and PHY included, as a record read sees it.
     [[nodiscard]] Time idle_latency() const { return m_config.closed_row + m_config.controller; }
 
-    /// Reads or writes one line at `now`: returns when its data is there. Lines of one subchannel
-    /// queue; `flow_share` is the part of the DRAM that transfers hold, which stretches each line's
-    /// service. At most 95 % of it counts, since single lines go before transfers.
-    [[nodiscard]] Time access_line(Time now, Dpa line, Ratio flow_share);
+    /// Reads or writes one line at `now`: returns when its data is there, or its write is taken.
+    /// Lines of one subchannel queue; `flow_share` is the part of the DRAM that transfers hold,
+    /// which stretches each line's service. At most 95 % of it counts, since single lines go before
+    /// transfers.
+    [[nodiscard]] Time access_line(Time now, Dpa line, bool write, Ratio flow_share);
 
 private:
+    /// The queue of a subchannel whose device is known. Reads go before writes, until too many
+    /// wait.
+    struct Queue {
+        explicit Queue(const Ddr5Config& device) : rows(device) {}
+        DramRows rows;
+        std::int64_t writes = 0;  ///< taken and not yet in a batch
+        Time batch_start;         ///< of the last batch
+        Time batch_end;
+        Time turned;         ///< from when on reads may follow writes drained between reads
+        bool mixed = false;  ///< reads have come since
+    };
+
+    [[nodiscard]] Time access_row(Time at, Dpa line, bool write, std::int64_t left);
+    void drain_idle(Queue& queue, Time now, Time service, Time& free_at) const;
+    [[nodiscard]] Time take_write(Queue& queue, Time now, Time service, Time& free_at) const;
+
     DramConfig m_config;
     Time m_line_service;
     std::vector<Time> m_free_at;  ///< by subchannel
+    Time m_taken;                 ///< the last write, where the device is known
+    std::vector<Queue> m_queues;  ///< by subchannel; empty without a device
+    std::optional<Ddr5Interleave> m_interleave;
 };
 
 }  // namespace kvplane::memory

@@ -27,6 +27,7 @@ DramConfig burst_config(const Ddr5Config& line) {
     const DramTiming& t = line.timing;
     const DramClock clock(t.speed);
     DramConfig burst;
+    burst.device = line;
     burst.channels = line.channels;
     burst.subchannels = line.geometry.subchannels;
     burst.speed = t.speed;

@@ -290,8 +290,8 @@ void check(const DramGeometry& geometry, const DramTiming& timing) {
             "bank groups must be 2, 4 or 8");
     require(geometry.banks == 2 || geometry.banks == 4, "banks of a group must be 2 or 4");
     require(geometry.all_banks() <= kMostBanks, "ranks x groups x banks must be 128 or less");
-    require(geometry.rows >= 2 && geometry.rows <= 1U << 20U && std::has_single_bit(geometry.rows),
-            "rows must be a power of two, 2 to 1048576");
+    require(geometry.rows >= 2 && geometry.rows <= 1U << 26U && std::has_single_bit(geometry.rows),
+            "rows must be a power of two, 2 to 67108864");
     require(geometry.lines_per_row >= 4 && geometry.lines_per_row <= 1024 &&
                 std::has_single_bit(geometry.lines_per_row),
             "lines of a row must be a power of two, 4 to 1024");

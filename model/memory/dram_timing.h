@@ -3,6 +3,7 @@
 /// both derive from it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "model/common/units.h"
@@ -48,13 +49,50 @@ struct DramTiming {
     bool operator==(const DramTiming&) const = default;
 };
 
+/// A parameter by its name.
+struct DramTimingField {
+    const char* name;
+    Cycle DramTiming::*field;
+};
+/// All of them but the speed.
+inline constexpr std::array kDramTimingFields{
+    DramTimingField{"cl", &DramTiming::cl},
+    DramTimingField{"cwl", &DramTiming::cwl},
+    DramTimingField{"rcd", &DramTiming::rcd},
+    DramTimingField{"rp", &DramTiming::rp},
+    DramTimingField{"ras", &DramTiming::ras},
+    DramTimingField{"rc", &DramTiming::rc},
+    DramTimingField{"burst", &DramTiming::burst},
+    DramTimingField{"ccd_s", &DramTiming::ccd_s},
+    DramTimingField{"ccd_l", &DramTiming::ccd_l},
+    DramTimingField{"ccd_l_wr", &DramTiming::ccd_l_wr},
+    DramTimingField{"ccd_l_wr2", &DramTiming::ccd_l_wr2},
+    DramTimingField{"rrd_s", &DramTiming::rrd_s},
+    DramTimingField{"rrd_l", &DramTiming::rrd_l},
+    DramTimingField{"faw", &DramTiming::faw},
+    DramTimingField{"wtr_s", &DramTiming::wtr_s},
+    DramTimingField{"wtr_l", &DramTiming::wtr_l},
+    DramTimingField{"rtw_gap", &DramTiming::rtw_gap},
+    DramTimingField{"rank_gap", &DramTiming::rank_gap},
+    DramTimingField{"rtp", &DramTiming::rtp},
+    DramTimingField{"wr", &DramTiming::wr},
+    DramTimingField{"ppd", &DramTiming::ppd},
+    DramTimingField{"rfc1", &DramTiming::rfc1},
+    DramTimingField{"rfc2", &DramTiming::rfc2},
+    DramTimingField{"rfc_sb", &DramTiming::rfc_sb},
+    DramTimingField{"refsb_rd", &DramTiming::refsb_rd},
+    DramTimingField{"refi1", &DramTiming::refi1},
+    DramTimingField{"refi2", &DramTiming::refi2},
+    DramTimingField{"command_long", &DramTiming::command_long},
+};
+
 /// One subchannel: an independent command bus with its data bus. A DDR5 channel has two, a DDR4
 /// channel is one.
 struct DramGeometry {
     std::uint32_t ranks = 1;           ///< 1, 2 or 4
     std::uint32_t groups = 8;          ///< bank groups of a rank: 2, 4 or 8
     std::uint32_t banks = 4;           ///< banks of a group: 2 or 4
-    std::uint32_t rows = 65536;        ///< of a bank; a power of two
+    std::uint32_t rows = 65536;        ///< of a bank; a power of two up to 2^26
     std::uint32_t lines_per_row = 64;  ///< 64 B lines of a row over all devices; a power of two
     std::uint32_t bus_bytes = 4;       ///< data pins / 8: 4 or 8
     std::uint32_t subchannels = 2;     ///< of a channel

@@ -34,7 +34,7 @@ public:
     void clear() override;
     [[nodiscard]] std::uint32_t latency_cycles() const override { return m_rtl.latency_cycles(); }
     [[nodiscard]] std::uint64_t size() const override { return m_rtl.size(); }
-    [[nodiscard]] index::Status peek(std::uint64_t key) override { return m_rtl.peek(key); }
+    [[nodiscard]] index::Answer peek(std::uint64_t key) override { return m_rtl.peek(key); }
     [[nodiscard]] std::optional<std::uint64_t> victim_for(std::uint64_t key) override {
         return m_rtl.victim_for(key);
     }

@@ -219,14 +219,10 @@ std::array<RtlEngine::Bucket, 2> RtlEngine::buckets_of(std::uint64_t key) const 
             Bucket{1, (key & kBucketMask) ^ m_hash[1](tag)}};
 }
 
-Status RtlEngine::peek(std::uint64_t key) {
-    for (const Bucket& bucket : buckets_of(key)) {
-        for (std::uint32_t slot = 0; slot < kCardShape.slots; ++slot) {
-            const index::Entry entry = m_dut->peek(bucket.half, bucket.number, slot);
-            if (!entry.free() && entry.tag == key >> kCardShape.buckets_log2) return Status::kHit;
-        }
-    }
-    return Status::kMiss;
+index::Answer RtlEngine::peek(std::uint64_t key) {
+    const index::Entry* entry = m_entries.find(key);
+    if (entry == nullptr) return {.status = Status::kMiss};
+    return {.status = Status::kHit, .entry = *entry};
 }
 
 std::optional<std::uint64_t> RtlEngine::victim_for(std::uint64_t key) {

@@ -55,7 +55,7 @@ public:
     void clear() override;
     [[nodiscard]] std::uint32_t latency_cycles() const override { return kCardShape.latency(); }
     [[nodiscard]] std::uint64_t size() const override { return m_entries.size(); }
-    [[nodiscard]] index::Status peek(std::uint64_t key) override;
+    [[nodiscard]] index::Answer peek(std::uint64_t key) override;
     [[nodiscard]] std::optional<std::uint64_t> victim_for(std::uint64_t key) override;
 
     [[nodiscard]] Edge edge_at_or_after(Time at) const {

@@ -110,7 +110,7 @@ TEST(RtlEngine, VictimsAreInTheBucketsOfTheKeyAndAreEvicted) {
         const auto victim = engine.victim_for(key);
         if (!victim) continue;
         at += Time::from_us(1);
-        ASSERT_EQ(engine.peek(*victim), Status::kHit);
+        ASSERT_EQ(engine.peek(*victim).status, Status::kHit);
         ASSERT_EQ(engine.submit({.operation = Operation::kEvict, .key = *victim}, at).answer.status,
                   Status::kDone);
         insert.key = key;

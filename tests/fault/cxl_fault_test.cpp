@@ -39,14 +39,20 @@ public:
     }
 };
 
-class CxlFaultTest : public test::SystemCTest,
-                     public testing::WithParamInterface<cxl::LinkFidelity> {
+struct FaultCase {
+    const char* name;
+    cxl::LinkFidelity link;
+    card::DramFidelity dram;
+};
+
+class CxlFaultTest : public test::SystemCTest, public testing::WithParamInterface<FaultCase> {
 protected:
     void build(bool errors) {
         kvplane::card::CardConfig config;
         config.tier_capacity = {kSize};
         config.management.device.media_ready = Time::from_us(3);
-        config.mem.fidelity = GetParam();
+        config.mem.fidelity = GetParam().link;
+        config.dram_fidelity = GetParam().dram;
         card =
             std::make_unique<kvplane::card::Type3Card>("card", config, Bytes::from_kib(64), index);
         firmware = std::make_unique<Firmware>("firmware");
@@ -119,7 +125,7 @@ TEST_P(CxlFaultTest, ACrcStorm) {
     card->mem.set_faults({300'000, 5});
     EXPECT_EQ(finish(), 0U);
     // Only formed flits can be hit; burst is the same run without.
-    const bool hit = GetParam() == cxl::LinkFidelity::kLine;
+    const bool hit = GetParam().link == cxl::LinkFidelity::kLine;
     EXPECT_EQ(firmware->access(false, 0x110C),
               hit ? management::ComponentRegisters::kCrcThreshold : 0U);
 }
@@ -173,10 +179,15 @@ TEST_P(CxlFaultTest, AMailboxFloodAndPoisonedReads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fidelity, CxlFaultTest,
-                         testing::Values(cxl::LinkFidelity::kBurst, cxl::LinkFidelity::kLine),
-                         [](const auto& row) {
-                             return row.param == cxl::LinkFidelity::kBurst ? "Burst" : "Line";
-                         });
+                         testing::Values(FaultCase{"Burst", cxl::LinkFidelity::kBurst,
+                                                   card::DramFidelity::kBurst},
+                                         FaultCase{"Line", cxl::LinkFidelity::kLine,
+                                                   card::DramFidelity::kBurst},
+                                         FaultCase{"BurstOverLines", cxl::LinkFidelity::kBurst,
+                                                   card::DramFidelity::kLine},
+                                         FaultCase{"LineOverLines", cxl::LinkFidelity::kLine,
+                                                   card::DramFidelity::kLine}),
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace kvplane

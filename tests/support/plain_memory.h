@@ -41,6 +41,7 @@ public:
     }
     [[nodiscard]] bool writable(Dpa line) const override { return line.value != protected_line; }
     [[nodiscard]] Ratio other_load() const override { return load; }
+    [[nodiscard]] Ratio queued(Dpa) override { return {}; }
     [[nodiscard]] Time wire_wait(cxl::Direction) const override { return {}; }
     void clear() override {
         m_bytes.clear();

@@ -222,6 +222,14 @@ TEST_F(ConfigErrors, RulesOverSeveralKeys) {
          "host: {node: {layers: 1}}\n",
          "config.yaml:2: card.tier.capacity: card.tier.capacity (4608 B) cannot hold a block of "
          "4608 B (1 tokens x 4608 B), which takes 8 KiB"},
+        {"driver: {copy_engine: {small_copies: [8 KiB + 1 us, 8 KiB + 2 us]}}\n",
+         "config.yaml:1: driver.copy_engine.small_copies: must rise from size to size"},
+        {"driver: {copy_engine: {small_copies: [8 KiB]}}\n",
+         "config.yaml:1: driver.copy_engine.small_copies: '8 KiB' is not a size + a time; use "
+         "64 B to 1 MiB + 0 s to 1 ms"},
+        {"driver: {copy_engine: {small_copies: [8 KiB + 2 ms]}}\n",
+         "config.yaml:1: driver.copy_engine.small_copies: '8 KiB + 2 ms' is out of range; use "
+         "64 B to 1 MiB + 0 s to 1 ms"},
         {"driver: {copy_engine: {round_trip: 100 ns}}\n",
          "config.yaml:1: driver.copy_engine.round_trip: driver.copy_engine.round_trip (100 ns) "
          "includes card_latency (133 ns) and must be longer"},

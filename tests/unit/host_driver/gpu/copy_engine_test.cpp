@@ -104,6 +104,31 @@ TEST_F(CopyEngineTest, OnlyTheFirstOfALoopPaysTheLaunch) {
     EXPECT_EQ(bench.reads.at(3).launched - start, config.launch_latency);
 }
 
+TEST_F(CopyEngineTest, SmallCopiesOfALoopCostWhatTheirTableSays) {
+    CopyEngineConfig config;
+    config.issue_interval = Time::from_us(3);
+    config.small_copies = {{Bytes::from_kib(4), Time::from_ns(100)},
+                           {Bytes::from_kib(12), Time::from_ns(500)},
+                           {Bytes::from_kib(20), Time::from_ns(300)}};
+    const auto extra_ns = [&](std::uint64_t bytes) {
+        return (loop_interval(config, {bytes}) - config.issue_interval).ps / 1000;
+    };
+    EXPECT_EQ(extra_ns(64), 100) << "below the first size";
+    EXPECT_EQ(extra_ns(4 << 10), 100);
+    EXPECT_EQ(extra_ns(6 << 10), 200);
+    EXPECT_EQ(extra_ns(12 << 10), 500);
+    EXPECT_EQ(extra_ns(18 << 10), 350);
+    EXPECT_EQ(extra_ns(20 << 10), 300);
+    EXPECT_EQ(extra_ns((20 << 10) + 1), 0) << "above the last size";
+
+    // An idle engine pays its launch alone, the copy behind it the table.
+    Bench bench(config, 16);
+    bench.engine.copy(BulkDirection::kRead, 2, Bytes::from_kib(6));
+    sc_core::sc_start();
+    EXPECT_EQ(bench.reads.at(0).launched, config.launch_latency);
+    EXPECT_EQ(bench.reads.at(1).launched - bench.reads.at(0).ended, Time::from_ns(3'200));
+}
+
 TEST_F(CopyEngineTest, DirectionsRunBesideEachOther) {
     const CopyEngineConfig config;
     Bench bench(config, 16);

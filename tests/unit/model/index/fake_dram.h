@@ -17,7 +17,7 @@ public:
         ++reads;
         return at + kLineTime;
     }
-    block::BlockKey key_of(std::uint32_t frame) override { return keys.at(frame); }
+    std::optional<block::BlockKey> key_of(std::uint32_t frame) override { return keys.at(frame); }
 
     int reads = 0;
     std::unordered_map<std::uint32_t, block::BlockKey> keys;  ///< by frame

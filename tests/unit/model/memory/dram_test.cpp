@@ -28,23 +28,24 @@ TEST(DramTest, SubchannelsTogetherGiveTheBandwidth) {
 TEST(DramTest, AnIdleLineTakesTheIdleLatency) {
     Dram dram(DramConfig{});
     EXPECT_EQ(dram.idle_latency(), Time{56'600});
-    EXPECT_EQ(dram.access_line(Time::from_us(3), {0}, kNoFlows), Time{3'056'600});
+    EXPECT_EQ(dram.access_line(Time::from_us(3), {0}, false, kNoFlows), Time{3'056'600});
 }
 
 TEST(DramTest, LinesOfOneSubchannelQueueAndOthersDoNot) {
     Dram dram({.channels = 2});
     const Time service = dram.line_service();
     for (std::int64_t k = 0; k < 10; ++k) {
-        EXPECT_EQ(dram.access_line({}, {64 * 4 * static_cast<std::uint64_t>(k)}, kNoFlows),
+        EXPECT_EQ(dram.access_line({}, {64 * 4 * static_cast<std::uint64_t>(k)}, false, kNoFlows),
                   dram.idle_latency() + service * k);
     }
     for (std::uint64_t other = 1; other < 4; ++other) {
-        EXPECT_EQ(dram.access_line({}, {64 * other}, kNoFlows), dram.idle_latency());
+        EXPECT_EQ(dram.access_line({}, {64 * other}, false, kNoFlows), dram.idle_latency());
     }
     // Any byte of a line is that line.
-    EXPECT_EQ(dram.access_line({}, {64 * 4 + 63}, kNoFlows), dram.idle_latency() + service * 10);
+    EXPECT_EQ(dram.access_line({}, {64 * 4 + 63}, false, kNoFlows),
+              dram.idle_latency() + service * 10);
     // Later, the queue is gone.
-    EXPECT_EQ(dram.access_line(Time::from_us(1), {0}, kNoFlows),
+    EXPECT_EQ(dram.access_line(Time::from_us(1), {0}, false, kNoFlows),
               Time::from_us(1) + dram.idle_latency());
 }
 
@@ -53,7 +54,7 @@ TEST(DramTest, TransfersStretchTheServiceOfALine) {
     const std::int64_t service = Dram(config).line_service().ps;
     const auto alone = [&](std::uint32_t ppm) {
         Dram dram(config);
-        return (dram.access_line({}, {0}, {ppm}) - dram.idle_latency()).ps;
+        return (dram.access_line({}, {0}, false, {ppm}) - dram.idle_latency()).ps;
     };
     EXPECT_EQ(alone(0), 0);
     EXPECT_NEAR(static_cast<double>(alone(500'000)), static_cast<double>(service), 1);
@@ -75,7 +76,7 @@ TEST(DramTest, LoadMakesLatencyGrowAsAQueueWithFixedServiceDoes) {
         constexpr int kLines = 400'000;
         for (int i = 0; i < kLines; ++i) {
             at += random.exponential(gap);
-            waited += static_cast<double>((dram.access_line(at, {0}, kNoFlows) - at).ps) -
+            waited += static_cast<double>((dram.access_line(at, {0}, false, kNoFlows) - at).ps) -
                       static_cast<double>(dram.idle_latency().ps);
         }
         const double rho = static_cast<double>(percent) / 100;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Burst fidelity against line fidelity of the same card: link and DRAM in closed form beside flits
+/// and commands formed one by one, under the same lines of a host.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "explore/host_load.h"
+#include "explore/validate.h"
+
+namespace kvplane::explore {
+namespace {
+
+constexpr double kBandwidth = 0.01;
+constexpr double kMedian = 0.03;
+constexpr double kTail = 0.10;
+
+struct Traffic {
+    const char* name;
+    bool random;
+    std::uint32_t reads;
+    std::uint32_t writes;
+};
+constexpr std::array kTraffic{
+    Traffic{"random-reads", true, 1, 0}, Traffic{"random-writes", true, 0, 1},
+    Traffic{"random-2:1", true, 2, 1}, Traffic{"sequential-reads", false, 1, 0}};
+
+/// Of what a closed loop reaches. Idle: a line comes every 500 lines' time.
+struct Load {
+    const char* name;
+    double share;
+};
+constexpr std::array kLoads{Load{"idle", 0.002}, Load{"half", 0.5}, Load{"full", 1.0}};
+/// Lines in flight of the closed loop: as many as the card has room for by default.
+constexpr std::uint32_t kClosedLoop = 64;
+
+/// Why a row is outside its tolerance; empty where none is.
+std::string reason_of(const std::string& id) {
+    if (id == "fidelity-random-2:1-half-write-p99") {
+        return "behind a refresh that stops all subchannels at once, completions share the wire "
+               "with the data of all reads that waited; burst lets them pass within a flit";
+    }
+    return {};
+}
+
+class Rows {
+public:
+    explicit Rows(std::vector<ValidationRow>& rows) : m_rows(rows) {}
+
+    void add(const std::string& prefix, const HostMeasure& burst, const HostMeasure& line) {
+        row(prefix + "-gb/s", line.bandwidth.gb_s(), burst.bandwidth.gb_s(), kBandwidth);
+        latency(prefix + "-read", line.read_latency, burst.read_latency);
+        latency(prefix + "-write", line.write_latency, burst.write_latency);
+    }
+
+private:
+    void latency(const std::string& id, const Histogram& line, const Histogram& burst) {
+        if (line.count() == 0) return;
+        const auto ns = [](Time time) { return static_cast<double>(time.ps) / 1e3; };
+        row(id + "-p50", ns(line.percentile(500)), ns(burst.percentile(500)), kMedian);
+        row(id + "-p99", ns(line.percentile(990)), ns(burst.percentile(990)), kTail);
+    }
+    void row(const std::string& id, double line, double burst, double tolerance) {
+        m_rows.push_back({id, "line fidelity of the same card", "simulator", line, line, burst,
+                          tolerance, false, reason_of(id)});
+        if (m_rows.back().holds()) m_rows.back().reason.clear();
+    }
+
+    std::vector<ValidationRow>& m_rows;
+};
+
+}  // namespace
+
+std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card) {
+    std::vector<ValidationRow> rows;
+    card::CardConfig burst = card;
+    burst.mem.fidelity = cxl::LinkFidelity::kBurst;
+    burst.dram_fidelity = card::DramFidelity::kBurst;
+    card::CardConfig line = card;
+    line.mem.fidelity = cxl::LinkFidelity::kLine;
+    line.dram_fidelity = card::DramFidelity::kLine;
+    for (const Traffic& traffic : kTraffic) {
+        HostLoad load;
+        load.random = traffic.random;
+        load.reads = traffic.reads;
+        load.writes = traffic.writes;
+        load.outstanding = kClosedLoop;
+        load.lines = 20'000;
+        const std::uint64_t peak = measure_host(line, load).bandwidth.bytes_per_second;
+        for (const Load& share : kLoads) {
+            if (share.share < 1) {
+                load.rate = {static_cast<std::uint64_t>(share.share * static_cast<double>(peak))};
+            } else {
+                load.rate = {};
+            }
+            Rows(rows).add(fmt::format("fidelity-{}-{}", traffic.name, share.name),
+                           measure_host(burst, load), measure_host(line, load));
+        }
+    }
+    return rows;
+}
+
+}  // namespace kvplane::explore

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The front end's way to a memory at line fidelity: an initiator of the base protocol, four
+/// phases.
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <array>
+#include <cstdint>
+#include <systemc>
+#include <tlm>
+#include <vector>
+
+#include "model/common/units.h"
+
+namespace kvplane::cxl {
+
+/// What an access does to its line.
+enum class LineAccess : std::uint8_t { kRead, kWrite, kPartialWrite };
+
+/// Accesses move no bytes: those are the front end's. They leave in order, one BEGIN_REQ at a time,
+/// and any number may be under way.
+class MemoryPort final : private tlm::tlm_mm_interface {
+public:
+    class Client {
+    public:
+        virtual ~Client() = default;
+        /// The access of this tag has its answer now.
+        virtual void line_done(std::uint32_t tag) = 0;
+    };
+
+    /// Tags are below `tags`; one access of each may be under way.
+    MemoryPort(const char* name, std::uint32_t tags, Client& client);
+
+    /// Optional: a memory without it is a closed form.
+    tlm_utils::simple_initiator_socket_optional<MemoryPort> socket;
+    [[nodiscard]] bool bound() const { return socket.size() != 0; }
+
+    void start(std::uint32_t tag, Dpa line, LineAccess access);
+    /// Loosely timed: when an access that begins at `at`, now or later, has its answer.
+    [[nodiscard]] Time access(Time at, Dpa line, LineAccess access);
+    /// Accesses that the memory has not taken yet.
+    [[nodiscard]] std::uint64_t held() const { return m_tail - m_head + (m_sent ? 1 : 0); }
+
+private:
+    struct Payload : tlm::tlm_generic_payload {
+        std::uint32_t tag = 0;
+    };
+
+    tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                sc_core::sc_time& delay);
+    void set_up(Payload& payload, Dpa line, LineAccess access);
+    void send_held();
+    void send(Payload& payload);
+    void end(tlm::tlm_generic_payload& payload);
+    void free(tlm::tlm_generic_payload* payload) override;
+
+    Client& m_client;
+    std::array<unsigned char, kLine.count> m_bytes{};  ///< no access moves any
+    std::vector<Payload> m_payloads;                   ///< by tag, and one more for access()
+    std::vector<std::uint32_t> m_held;  ///< tags that wait for the request channel: a ring
+    std::uint64_t m_head = 0;
+    std::uint64_t m_tail = 0;
+    bool m_sent = false;  ///< BEGIN_REQ without END_REQ
+};
+
+}  // namespace kvplane::cxl
