@@ -71,8 +71,9 @@ void describe_device(Table& t, DramDevice& c) {
 Form<std::string> mapping_form() {
     Form<std::string> form = text();
     form.examples.assign(memory::AddressMap::names().begin(), memory::AddressMap::names().end());
-    form.range =
-        join(form.examples) + ", or an order of row, rank, bank, group, column (columnN), xor";
+    const std::string names = join(form.examples);
+    for (std::string& example : form.examples) example = form.print(example);
+    form.range = names + ", or an order of row, rank, bank, group, column (columnN), xor";
     return form;
 }
 
@@ -105,10 +106,11 @@ void describe_ras(Table& t, memory::Ddr5Config& c) {
     t.key("ecc_buffer", c.ecc_buffer, between<std::uint32_t>(1, 4096, "lines"),
           {kAssumed, "assumed", "Lines of check bits that the controller holds; inline ECC only."});
     t.key("scrub_interval", c.scrub_interval, between<Time>(Time{}, Time::from_s(3600)),
-          {kAssumed, "0: none", "Between two lines of the patrol scrub: 0, or from 100 ns."});
+          {kAssumed, "assumed: none",
+           "Between two lines of the patrol scrub: 0 for none, or from 100 ns."});
     t.key("double_refresh", c.thermal.double_refresh, flag(),
           {kChosen, "JEDEC: above 85 C", "Refresh twice as often."});
-    t.key("bandwidth_cap", c.thermal.bandwidth_cap, between<Ratio>({10'000}, {1'000'000}),
+    t.key("bandwidth_cap", c.thermal.bandwidth_cap, between<Ratio>({50'000}, {1'000'000}),
           {kAssumed, "assumed", "Share of the pins that thermal throttling leaves."});
 }
 
@@ -159,6 +161,30 @@ void describe_dram(Table& t, card::CardConfig& c, DramDevice& device) {
     });
 }
 
+namespace {
+
+/// Throws at the key without which device, timing and controller would agree.
+[[noreturn]] void blame(RunConfig& run, const Table& table, const Settings& settings,
+                        const UserError& error) {
+    for (const Row& row : table.rows()) {
+        const std::string& path = row.info.path;
+        if (!path.starts_with("card.dram.") || path == kPreset) continue;
+        if (settings.at(path).origin == "default") continue;
+        row.reset();
+        build(run);
+        try {
+            check(line_dram(run.card));
+        } catch (const UserError&) {
+            continue;
+        }
+        settings.require(false, {path}, error.what());
+    }
+    settings.require(false, {kPreset}, error.what());
+    throw InvariantError("card.dram: its rule does not fail");
+}
+
+}  // namespace
+
 void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
     if (!run.dram.preset) {
         refuse_keys_without_device(settings);
@@ -169,7 +195,7 @@ void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
     try {
         derived = memory::burst_config(line_dram(run.card));
     } catch (const UserError& error) {
-        settings.require(false, {kPreset}, error.what());
+        blame(run, table, settings, error);
     }
     const auto follow = [&](const char* key, auto& field, const auto& value) {
         const std::string path = std::string("card.dram.") + key;

@@ -37,7 +37,7 @@ public:
           m_load(load),
           m_random(load.seed, "host_load"),
           m_arrivals("arrivals"),
-          m_accesses(load.outstanding) {
+          m_accesses(load.outstanding + 1) {
         for (auto& access : m_accesses) {
             access = std::make_unique<Access>();
             access->set_mm(this);
@@ -95,7 +95,7 @@ private:
 
     void send() {
         Time since;
-        while (!m_requesting && !m_free.empty() && ready(since)) {
+        while (!m_requesting && m_in_flight < m_load.outstanding && ready(since)) {
             Access& access = *m_free.back();
             m_free.pop_back();
             access.since = since;
@@ -105,6 +105,7 @@ private:
             const bool write =
                 m_random.uniform(std::uint64_t{m_load.reads} + m_load.writes) >= m_load.reads;
             ++m_sent;
+            ++m_in_flight;
             access.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
             access.set_address(line * kLine.count);
             access.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
@@ -132,6 +133,7 @@ private:
             throw InvariantError(fmt::format("host load: line {} is refused: {}",
                                              access.get_address(), access.get_response_string()));
         }
+        --m_in_flight;
         // The rate is that of the answers between the last of the warm-up and the last of all.
         if (++m_measured.answered == m_load.warm_up) m_first = now();
         if (m_measured.answered == all()) m_last = now();
@@ -149,12 +151,14 @@ private:
     HostLoad m_load;
     RandomStream m_random;
     EventHeap<Arrival> m_arrivals;
+    /// One more than may be in flight: the card still refers to one that it has answered.
     std::vector<std::unique_ptr<Access>> m_accesses;
     std::vector<Access*> m_free;
     std::vector<Time> m_waiting;  ///< arrived and not sent
     std::size_t m_head = 0;
     std::uint64_t m_arrived = 0;
     std::uint64_t m_sent = 0;
+    std::uint32_t m_in_flight = 0;
     bool m_requesting = false;
     Time m_first;
     Time m_last;

@@ -48,17 +48,15 @@ index::UpdateResult Tier::erase(const block::BlockKey& key, Time at) {
 Time Tier::restore(Time at) {
     ++m_counters.rebuilds;
     Time done = at;
-    for (std::size_t n = 0; n < m_records.size(); ++n) {
-        const Time read = m_reader.read_record_line(at, n);
-        done = std::max(done, read);
+    std::vector<std::uint32_t> suspects;
+    for (std::uint32_t n = 0; n < m_records.size(); ++n) {
+        done = std::max(done, m_reader.read_record_line(at, n));
         const HotRecord& hot = m_records[n];
-        if (hot.extent_count == 0 || is_orphan(m_frames.frame(static_cast<std::uint32_t>(n)))) {
-            continue;
-        }
-        if (!m_index.may_have_lost(hot.key) && index::intact(hot)) continue;
-        done = std::max(done, restore(static_cast<std::uint32_t>(n), read));
+        if (hot.extent_count == 0 || is_orphan(m_frames.frame(n))) continue;
+        if (m_index.may_have_lost(hot.key) || !index::intact(hot)) suspects.push_back(n);
     }
     m_index.forget_losses();
+    for (const std::uint32_t n : suspects) done = restore(n, done);
     return done;
 }
 

@@ -29,8 +29,8 @@ struct LookupResult {
     std::optional<Entry> entry;  ///< nothing: the block is not in the tier
     Time issued;                 ///< when the request left the index's queue
     Time done;                   ///< when the answer leaves the index
-    /// Nothing was found, but bit errors have destroyed an entry that may have been this key's:
-    /// restore what may_have_lost() names, then ask again.
+    /// Nothing was found, but bit errors have destroyed an entry that may have been this key's, and
+    /// until forget_losses() every answer about it is open: restore what may_have_lost() names.
     bool uncertain = false;
 };
 
@@ -86,10 +86,10 @@ public:
     /// Removes `key`, which must be there.
     virtual UpdateResult erase(const block::BlockKey& key, Time at) = 0;
 
-    /// Whether an entry destroyed since the last forget_losses() may have been that of `key`. Its
-    /// block is missing until it is inserted again from its record.
+    /// Whether an entry destroyed since the last forget_losses() may have been that of `key`.
     [[nodiscard]] virtual bool may_have_lost(const block::BlockKey& key) const = 0;
-    /// All that was lost has been restored, or given up.
+    /// Who calls it knows all blocks that may have been lost, and inserts those from their records
+    /// that a lookup does not find.
     virtual void forget_losses() = 0;
     [[nodiscard]] virtual EccCounts ecc() const = 0;
 

@@ -44,8 +44,9 @@ TimedAnswer TlmIndex::submit(const Request& request, Time at) {
     return timed;
 }
 
-bool TlmIndex::may_have_lost(const block::BlockKey& key) const {
-    const std::uint64_t fold = key.fold();
+bool TlmIndex::may_have_lost(const block::BlockKey& key) const { return is_open(key.fold()); }
+
+bool TlmIndex::is_open(std::uint64_t fold) const {
     return std::any_of(m_losses.begin(), m_losses.end(), [&](const CuckooTable::Place& place) {
         return timed().table().bucket_of(place.choice, fold) == place.bucket;
     });
@@ -67,9 +68,7 @@ LookupResult TlmIndex::lookup(const block::BlockKey& key, Time at) {
         ++m_counters.sram_hits;
         return {timed.answer.entry, timed.issued, done};
     }
-    if (timed.answer.status == Status::kUncorrectable) {
-        return {std::nullopt, timed.issued, done, true};
-    }
+    if (is_open(fold)) return {std::nullopt, timed.issued, done, true};
     if (m_dram.size() == 0) return {std::nullopt, timed.issued, done};
     if (!m_filter.may_hold(fold)) {
         ++m_counters.filtered;
@@ -121,6 +120,10 @@ InsertResult TlmIndex::insert(const block::BlockKey& key, const Entry& entry, Ti
         asked = read_lines(found, at);
         if (found.entry != nullptr) return {Status::kExists, *found.entry, at, asked};
         ++m_counters.false_passes;
+    }
+    if (is_open(fold)) {
+        const TimedAnswer open = submit({.operation = Operation::kLookup, .key = fold}, asked);
+        return {Status::kUncorrectable, {}, open.issued, open.done + m_queue_time};
     }
     const TimedAnswer timed =
         submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, asked);
@@ -186,10 +189,7 @@ UpdateResult TlmIndex::update(const block::BlockKey& key, const Entry& entry, Fi
                                       .expect_version = expect.value_or(0),
                                       .expect_valid = expect.has_value()},
                                      at);
-    if (timed.answer.status == Status::kMiss && m_counters.lost == 0) {
-        throw InvariantError("index: no entry to update");
-    }
-    return {timed.answer.status, timed.answer.entry, timed.done};
+    return {outcome(timed.answer, fold), timed.answer.entry, timed.done};
 }
 
 UpdateResult TlmIndex::erase(const block::BlockKey& key, Time at) {
@@ -208,10 +208,14 @@ UpdateResult TlmIndex::erase(const block::BlockKey& key, Time at) {
         }
     }
     const TimedAnswer timed = submit({.operation = Operation::kDelete, .key = fold}, at);
-    if (timed.answer.status == Status::kMiss && m_counters.lost == 0) {
-        throw InvariantError("index: no entry to erase");
-    }
-    return {timed.answer.status, timed.answer.entry, timed.done};
+    return {outcome(timed.answer, fold), timed.answer.entry, timed.done};
+}
+
+Status TlmIndex::outcome(const Answer& answer, std::uint64_t fold) const {
+    if (answer.status != Status::kMiss) return answer.status;
+    if (is_open(fold)) return Status::kUncorrectable;
+    if (m_counters.lost == 0) throw InvariantError("index: no entry to update or erase");
+    return Status::kMiss;
 }
 
 void TlmIndex::fill_later(const block::BlockKey& key, Time at) {

@@ -91,6 +91,10 @@ private:
     TimedAnswer submit(const Request& request, Time at);
     [[nodiscard]] InsertResult insert_refused(const block::BlockKey& key, const Entry& entry,
                                               const TimedAnswer& timed);
+    /// Whether an entry that is lost and not restored may have been this key's.
+    [[nodiscard]] bool is_open(std::uint64_t fold) const;
+    /// The status of an update or erase.
+    [[nodiscard]] Status outcome(const Answer& answer, std::uint64_t fold) const;
     /// Whether the part in DRAM may hold a key of this fold.
     [[nodiscard]] bool may_be_behind(std::uint64_t fold) const {
         return m_dram.size() != 0 && m_filter.may_hold(fold);

@@ -42,7 +42,8 @@ DramConfig burst_config(const Ddr5Config& line) {
     burst.service = {static_cast<std::uint32_t>(std::min(kMillion, pins * kMillion / service))};
     // Three lines of a 2:1 mix take three services and the extra of one write.
     const std::int64_t extra = std::max<std::int64_t>(0, 3 * (line_time(line, 2, 1) - service));
-    burst.turnaround = {extra * static_cast<std::int64_t>(burst.write_batch) / 2};
+    burst.turnaround = {
+        std::max<std::int64_t>(1, extra * static_cast<std::int64_t>(burst.write_batch) / 2)};
     return burst;
 }
 

@@ -178,16 +178,14 @@ TEST_P(CxlFaultTest, AMailboxFloodAndPoisonedReads) {
     EXPECT_GT(poisoned, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Fidelity, CxlFaultTest,
-                         testing::Values(FaultCase{"Burst", cxl::LinkFidelity::kBurst,
-                                                   card::DramFidelity::kBurst},
-                                         FaultCase{"Line", cxl::LinkFidelity::kLine,
-                                                   card::DramFidelity::kBurst},
-                                         FaultCase{"BurstOverLines", cxl::LinkFidelity::kBurst,
-                                                   card::DramFidelity::kLine},
-                                         FaultCase{"LineOverLines", cxl::LinkFidelity::kLine,
-                                                   card::DramFidelity::kLine}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Fidelity, CxlFaultTest,
+    testing::Values(
+        FaultCase{"Burst", cxl::LinkFidelity::kBurst, card::DramFidelity::kBurst},
+        FaultCase{"Line", cxl::LinkFidelity::kLine, card::DramFidelity::kBurst},
+        FaultCase{"BurstOverLines", cxl::LinkFidelity::kBurst, card::DramFidelity::kLine},
+        FaultCase{"LineOverLines", cxl::LinkFidelity::kLine, card::DramFidelity::kLine}),
+    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace kvplane

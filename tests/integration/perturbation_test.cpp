@@ -204,6 +204,7 @@ const std::vector<Probe> kProbes{
     {"card.dram.service", "50 %", In::kSlowDram},
     {"card.dram.turnaround", "200 ns", In::kSlowDram},
     {"card.dram.write_batch", "4", In::kSlowDram},
+    {"card.dram.preset", "ddr5-4800b", In::kCard},
     {"card.dram.closed_row", "50 ns", In::kCard, In::kCopy},
     {"card.dram.controller", "30 ns", In::kCard, In::kCopy},
     {"card.index.sram", "256 MiB", In::kCard, In::kCopy},
@@ -229,8 +230,11 @@ constexpr std::string_view kOfStudy = "study.";
 
 /// Keys of CXL.mem accesses by hosts and of management, which no host of a run makes: CxlConfigTest
 /// moves them.
-constexpr std::array<std::string_view, 2> kOfHosts{"card.mem.", "card.management."};
+constexpr std::array<std::string_view, 3> kOfHosts{"card.mem.", "card.management.",
+                                                   "card.dram.timing."};
 constexpr const char* kOfHostLines = "of CXL.mem accesses by hosts; CxlConfigTest";
+
+constexpr const char* kOfDevice = "refused without a preset; LineDramTest, Ddr5PerturbationTest";
 
 /// Keys that move nothing by themselves, and why.
 const std::map<std::string, std::string> kRest{
@@ -241,6 +245,21 @@ const std::map<std::string, std::string> kRest{
     {"workload.time_backwards", "error or run; TimeBackwardsDecides"},
     {"card.link.arbitration", kOfHostLines},
     {"card.link.packing", kOfHostLines},
+    {"card.dram.fidelity", kOfDevice},
+    {"card.dram.ecc", kOfDevice},
+    {"card.dram.ranks", kOfDevice},
+    {"card.dram.interleave", kOfDevice},
+    {"card.dram.mapping", kOfDevice},
+    {"card.dram.read_queue", kOfDevice},
+    {"card.dram.write_queue", kOfDevice},
+    {"card.dram.write_high", kOfDevice},
+    {"card.dram.write_low", kOfDevice},
+    {"card.dram.starvation", kOfDevice},
+    {"card.dram.refresh", kOfDevice},
+    {"card.dram.ecc_buffer", kOfDevice},
+    {"card.dram.scrub_interval", kOfDevice},
+    {"card.dram.double_refresh", kOfDevice},
+    {"card.dram.bandwidth_cap", kOfDevice},
     {"card.link.propagation", kOfHostLines},
     {"card.link.retry_depth", kOfHostLines},
     {"card.link.request_credits", kOfHostLines},

@@ -142,6 +142,33 @@ TEST_F(StudyTest, ALoadedEngineWaitsAsAQueueOfOneServerDoes) {
     }
 }
 
+TEST_F(StudyTest, LatenciesAreThoseOfLookupsAlone) {
+    // Updates that wait for a place in the store buffer do not count; lookups behind them do.
+    const Study study =
+        study_lookup(config({"study.lookup.srams=[256 KiB]", "study.lookup.loads=[80 %]",
+                             "study.lookup.banks=[8]", "study.lookup.lookups=[0 %, 1 %, 100 %]",
+                             "study.lookup.offered=[10 %]", "study.lookup.requests=40000"}));
+    ASSERT_EQ(study.rows.size(), 3U);
+    EXPECT_EQ(study.rows[0]["stable"], true);
+    for (const char* column : {"lookup_mean_ns", "lookup_p50_ns", "lookup_p99_ns", "lookup_max_ns",
+                               "lookup_share_4kib", "lookup_share_5mib"}) {
+        EXPECT_TRUE(study.rows[0][column].is_null()) << column;
+        EXPECT_FALSE(study.rows[1][column].is_null()) << column;
+    }
+}
+
+TEST_F(StudyTest, FiguresOutsideTheMacrosFitSaySo) {
+    const auto in_fit = [&](const std::vector<std::string>& sets) {
+        return study_sram(config(with(with(small_sram(), "study.sram.simulate_up_to=0"), sets[0])))
+            .rows.back()["in_fit"]
+            .get<bool>();
+    };
+    EXPECT_TRUE(in_fit({"card.index.banks=8"}));              // 512 KiB in eight
+    EXPECT_FALSE(in_fit({"card.index.banks=32"}));            // 16 KiB each
+    EXPECT_FALSE(in_fit({"card.index.slots=8"}));             // 1024 bits
+    EXPECT_FALSE(in_fit({"card.index.fingerprint_bits=8"}));  // 4 KiB of fingerprints
+}
+
 TEST_F(StudyTest, WhatAStudyIsMadeOfMovesIt) {
     const auto base = small_lookup();
     const Json before = study_lookup(config(base)).rows;

@@ -129,9 +129,7 @@ struct Change {
 TEST_F(LineDramTest, EachFieldMovesAResult) {
     constexpr Change kChanges[] = {
         {"preset",
-         [](CardConfig& c) {
-             c.lines = memory::Ddr5Config::of(memory::DramPreset::kDdr5At4800B);
-         }},
+         [](CardConfig& c) { c.lines = memory::Ddr5Config::of(memory::DramPreset::kDdr5At4800B); }},
         {"channels", [](CardConfig& c) { c.dram.channels = 2; }},
         {"controller", [](CardConfig& c) { c.dram.controller = Time::from_ns(25); }},
         {"ecc", [](CardConfig& c) { c.dram.ecc = memory::DramEcc::kInline; }},

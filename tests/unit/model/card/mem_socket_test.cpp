@@ -160,16 +160,16 @@ TEST_F(MemSocketTest, DmiIsRefused) {
 }
 
 TEST_F(MemSocketTest, AnIdleReadIsRequestDramAndData) {
-    // A slot (17 B) up, 56.6 ns, nine eighths of 68 B back: 76.5 B at 31.5 GB/s; each way protocol
-    // layers and wire, 25 ns.
+    // A flit up, 56.6 ns, and the two flits that hold five slots back; each way protocol layers and
+    // wire, 25 ns.
     const cxl::Link link(config().link);
     const Time fixed = Time{56'600} + Time::from_ns(50);
-    const Time expected = fixed + link.serialisation(17 + 77);
+    const Time expected = fixed + link.serialisation(68 + 2 * 68);
     const Time read = time_of(kRead, 0);
     EXPECT_NEAR(static_cast<double>(read.ps), static_cast<double>(expected.ps), 20);
     EXPECT_EQ(time_of(kRead, 128, 1), read) << "a byte costs a line";
-    EXPECT_NEAR(time_of(kWrite, 320).us() * 1e3, (fixed + link.serialisation(85 + 9)).us() * 1e3,
-                0.02);
+    EXPECT_NEAR(time_of(kWrite, 320).us() * 1e3,
+                (fixed + link.serialisation(2 * 68 + 68)).us() * 1e3, 0.02);
 }
 
 TEST_F(MemSocketTest, TheAnnotatedDelayIsWhenTheAccessBegins) {

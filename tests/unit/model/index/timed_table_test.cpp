@@ -259,6 +259,33 @@ TEST(TimedTableTest, FingerprintsSaveEnergyAndCostACycle) {
     EXPECT_GT(b.table().figures().area_um2, a.table().figures().area_um2);
 }
 
+TEST(TimedTableTest, FiguresWithFingerprintsAreThoseOfTheTwoArrays) {
+    const IndexConfig config{.sram = Bytes::from_mib(4),
+                             .node = memory::SramNode::k22nm,
+                             .slots = 8,
+                             .fingerprint_bits = 16};
+    // Of one bank: 512 KiB of entries 128 bits wide, and 64 KiB of fingerprints as wide as eight.
+    const memory::SramMacro entry = memory::sram_macro(
+        {.capacity = Bytes::from_kib(512), .port_bits = 128, .node = config.node});
+    const memory::SramMacro print = memory::sram_macro(
+        {.capacity = Bytes::from_kib(64), .port_bits = 128, .node = config.node});
+    const EngineFigures figures = engine_figures(config);
+    EXPECT_EQ(figures.area_um2, 8 * (entry.area_um2 + print.area_um2));
+    EXPECT_EQ(figures.leakage_uw, 8 * (entry.leakage_uw + print.leakage_uw));
+    EXPECT_EQ(figures.request_read_fj, 2 * print.read_fj);
+    EXPECT_EQ(figures.entry_read_fj, entry.read_fj);
+    EXPECT_EQ(figures.bucket_read_fj, print.read_fj + 8 * entry.read_fj);
+    EXPECT_TRUE(figures.in_fit);
+    // The fit ends at 32 KiB and at 512 bits; an array of fingerprints is an array too.
+    IndexConfig other = config;
+    other.sram = Bytes::from_mib(1);
+    EXPECT_FALSE(engine_figures(other).in_fit) << "16 KiB of fingerprints";
+    other.fingerprint_bits = 0;
+    EXPECT_FALSE(engine_figures(other).in_fit) << "1024 bits";
+    other.slots = 4;
+    EXPECT_TRUE(engine_figures(other).in_fit);
+}
+
 TEST(TimedTableTest, AnInsertWaitsWhileAKickCouldStillMakeRoomAndIsRefusedWhenNoneCan) {
     TimedTable table({.sram = {1024}, .banks = 2, .stash = 2, .kick_limit = 8});
     RandomStream random(33, "full");

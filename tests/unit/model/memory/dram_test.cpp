@@ -12,13 +12,13 @@ constexpr Ratio kNoFlows{0};
 
 TEST(DramTest, BandwidthIsPinsTimesService) {
     EXPECT_NEAR(Dram(DramConfig{}).bandwidth().gb_s(), 4 * 8 * 5.6 * 0.91, 1e-6);
-    DramConfig x8{.channels = 2, .speed = {4'800'000'000}, .service = {1'000'000}};
+    DramConfig x8{.channels = 2, .speed = {4'800'000'000}, .service = {1'000'000}, .device = {}};
     EXPECT_EQ(Dram(x8).bandwidth(), Rate{76'800'000'000});
 }
 
 TEST(DramTest, SubchannelsTogetherGiveTheBandwidth) {
     for (const std::uint32_t channels : {1U, 2U, 4U, 8U}) {
-        const Dram dram({.channels = channels});
+        const Dram dram({.channels = channels, .device = {}});
         const double lines_per_second = 1e12 / static_cast<double>(dram.line_service().ps);
         EXPECT_NEAR(lines_per_second * 64 * 2 * channels / 1e9, dram.bandwidth().gb_s(),
                     0.001 * dram.bandwidth().gb_s());
@@ -32,7 +32,7 @@ TEST(DramTest, AnIdleLineTakesTheIdleLatency) {
 }
 
 TEST(DramTest, LinesOfOneSubchannelQueueAndOthersDoNot) {
-    Dram dram({.channels = 2});
+    Dram dram({.channels = 2, .device = {}});
     const Time service = dram.line_service();
     for (std::int64_t k = 0; k < 10; ++k) {
         EXPECT_EQ(dram.access_line({}, {64 * 4 * static_cast<std::uint64_t>(k)}, false, kNoFlows),
@@ -88,10 +88,12 @@ TEST(DramTest, LoadMakesLatencyGrowAsAQueueWithFixedServiceDoes) {
 }
 
 TEST(DramTest, AMixedWritePaysTwoTurnaroundsABatch) {
-    EXPECT_EQ(Dram({.turnaround = Time::from_ns(20), .write_batch = 24}).mixed_write_extra(),
+    EXPECT_EQ(Dram({.turnaround = Time::from_ns(20), .write_batch = 24, .device = {}})
+                  .mixed_write_extra(),
               Time{1'666});
-    EXPECT_EQ(Dram({.turnaround = Time::from_ns(10), .write_batch = 1}).mixed_write_extra(),
-              Time::from_ns(20));
+    EXPECT_EQ(
+        Dram({.turnaround = Time::from_ns(10), .write_batch = 1, .device = {}}).mixed_write_extra(),
+        Time::from_ns(20));
 }
 
 }  // namespace
