@@ -64,8 +64,11 @@ void describe_codec(Table& t, codec::UnitConfig& c) {
 
 void describe_index(Table& t, index::IndexConfig& c) {
     t.key("implementation", c.implementation,
-          choice<index::Implementation>({{"tlm", index::Implementation::kTlm}}),
-          {kChosen, "baseline", "Which model of the lookup engine is plugged in."});
+          choice<index::Implementation>({{"tlm", index::Implementation::kTlm},
+                                         {"rtl", index::Implementation::kRtl},
+                                         {"lockstep", index::Implementation::kLockstep}}),
+          {kChosen, "baseline",
+           "The lookup engine plugged in: its TLM form, the verilated RTL, or both side by side."});
     t.key("sram", c.sram, power_of_two<Bytes>(Bytes::from_kib(4), Bytes::from_mib(256)),
           {kDerived, "16 B an entry: 419,430 entries at a load of 0.8", "SRAM of the index."});
     t.key("node", c.node,

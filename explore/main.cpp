@@ -61,6 +61,8 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_option("--out", options.out, "Folder of the result [out/<config>-<hash>]");
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
+    command->add_option("--waves", options.waves, "Waveforms of the RTL engine (FST)")
+        ->type_name("FILE[:from,to]");
     command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
 }
 

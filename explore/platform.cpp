@@ -9,14 +9,22 @@
 #include "host_driver/workload/trace.h"
 #include "model/common/errors.h"
 #include "model/index/tlm_index.h"
+#include "tb/plugin/lockstep_engine.h"
+#include "tb/plugin/rtl_engine.h"
 
 namespace kvplane::explore {
 namespace {
 
-std::unique_ptr<index::ResidentIndex> make_index(const index::IndexConfig& config) {
+std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config) {
     switch (config.implementation) {
         case index::Implementation::kTlm:
             return std::make_unique<index::TlmIndex>(config);
+        case index::Implementation::kRtl:
+            return std::make_unique<index::TlmIndex>(config,
+                                                     std::make_unique<rtl::RtlEngine>(config));
+        case index::Implementation::kLockstep:
+            return std::make_unique<index::TlmIndex>(config,
+                                                     std::make_unique<rtl::LockstepEngine>(config));
     }
     throw InvariantError("unknown implementation of the index");
 }
@@ -95,12 +103,25 @@ void Platform::warmed_up() {
     m_moves.restart();
 }
 
+void Platform::trace(const std::string& waves) {
+    const rtl::WavesOption option = rtl::WavesOption::parse(waves);
+    index::TableEngine& engine = m_index->engine();
+    if (auto* alone = dynamic_cast<rtl::RtlEngine*>(&engine)) {
+        alone->trace(option);
+    } else if (auto* both = dynamic_cast<rtl::LockstepEngine*>(&engine)) {
+        both->rtl().trace(option);
+    } else {
+        throw UserError("--waves needs card.index.implementation: rtl or lockstep");
+    }
+}
+
 void Platform::run() {
     sc_core::sc_start();
     if (m_engine->unfinished() != 0) {
         throw InvariantError(fmt::format("the run stands still at {} with {} requests unfinished",
                                          to_string(now()), m_engine->unfinished()));
     }
+    m_index->engine().finish();
     m_control->audit();
     m_card->data_plane().tier().audit();
     check_conservation();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "explore/run_config.h"
 #include "host_driver/control/control_plane.h"
@@ -15,6 +16,7 @@
 #include "host_driver/workload/request.h"
 #include "model/block/ledger.h"
 #include "model/card/type3_card.h"
+#include "model/index/tlm_index.h"
 
 namespace kvplane::explore {
 
@@ -29,6 +31,9 @@ public:
     Platform(const Platform&) = delete;
     Platform& operator=(const Platform&) = delete;
 
+    /// Writes waveforms of the engine, as `waves` (FILE[:from,to]) says; before run(). Throws
+    /// UserError where the engine is not RTL.
+    void trace(const std::string& waves);
     /// Simulates until nothing is left to do, then checks what must hold at the end. Throws
     /// InvariantError.
     void run();
@@ -41,9 +46,9 @@ public:
     [[nodiscard]] serving::Engine& engine() { return *m_engine; }
     [[nodiscard]] const serving::Engine& engine() const { return *m_engine; }
     [[nodiscard]] const card::Type3Card& card() const { return *m_card; }
-    [[nodiscard]] const index::ResidentIndex& index() const { return *m_index; }
+    [[nodiscard]] const index::TlmIndex& index() const { return *m_index; }
     /// For faults.
-    [[nodiscard]] index::ResidentIndex& index() { return *m_index; }
+    [[nodiscard]] index::TlmIndex& index() { return *m_index; }
 
 private:
     void warmed_up() override;
@@ -62,7 +67,7 @@ private:
         Bytes promoted;
         Bytes demoted;
     } m_warm_up;
-    std::unique_ptr<index::ResidentIndex> m_index;
+    std::unique_ptr<index::TlmIndex> m_index;
     std::unique_ptr<card::Type3Card> m_card;
     std::unique_ptr<driver::Driver> m_driver;
     std::unique_ptr<serving::Engine> m_engine;

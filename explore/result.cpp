@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "explore/engine_result.h"
 #include "model/common/errors.h"
 
 namespace kvplane::explore {
@@ -201,6 +202,7 @@ ordered_json card_sections(const LoadedConfig& config, const Platform& platform)
                          {"entries_rebuilt", tier.rebuilt},
                          {"blocks_lost", tier.lost_blocks},
                          {"tier_blocks_high_water", counters.tier_high_water}};
+    sections["index"].update(engine_figures(platform.index().engine()));
     return sections;
 }
 
@@ -261,6 +263,7 @@ void print_summary(std::ostream& out, const ordered_json& result) {
     out << fmt::format("demotions   {} ({:.1f} GiB), p99 {:.1f} us\n", count("/demotion/count"),
                        number("/demotion/bytes") / 1024 / 1024 / 1024,
                        number("/demotion/latency_us/p99"));
+    print_engine(out, result["index"]);
     out << fmt::format("numbers     {}: the weakest class of the inputs; {:.1f} s wall, {} MiB\n",
                        result["meta"]["number_class"].get<std::string>(), number("/meta/wall_s"),
                        count("/meta/peak_rss_mib"));

@@ -101,6 +101,7 @@ int run(const RunOptions& options) {
     const std::string out = make_out(options, config);
     require_something_to_measure(config, workload);
     Platform platform(config.run, std::move(workload), options.check);
+    if (!options.waves.empty()) platform.trace(options.waves);
     run_to_the_end(platform);
 
     const nlohmann::ordered_json result =

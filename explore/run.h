@@ -13,6 +13,7 @@ struct RunOptions {
     std::string out;                ///< empty: out/<config>-<hash>
     bool json = false;              ///< one JSON object on stdout instead of the summary
     bool check = false;             ///< every invariant, step by step
+    std::string waves;              ///< FILE[:from,to]: waveforms of the RTL engine; empty: none
 };
 
 /// Runs, and writes result.json and config.yaml. Returns the exit code: 0, or 1 where the run is

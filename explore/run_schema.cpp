@@ -7,6 +7,7 @@
 
 #include "host_driver/control/spec_text.h"
 #include "model/engine/allocator.h"
+#include "tb/plugin/rtl_engine.h"
 
 namespace kvplane::explore {
 
@@ -57,6 +58,13 @@ Table run_table(RunConfig& c) {
 namespace {
 
 constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 31;  // frames have 32-bit numbers
+
+void validate_index(const RunConfig& c, const Settings& s) {
+    if (c.card.index.implementation == index::Implementation::kTlm) return;
+    const std::optional<std::string> misfit = rtl::misfit(c.card.index);
+    s.require(!misfit, {"card.index.implementation"},
+              fmt::format("card.index is not what is built: {}", misfit.value_or("")));
+}
 
 void validate_block(const RunConfig& c, const Settings& s) {
     const Bytes size = c.block.bytes();
@@ -187,6 +195,7 @@ void validate_copy_engine(const gpu::CopyEngineConfig& c, const Settings& s) {
 
 void validate(const RunConfig& config, const Settings& settings) {
     validate_block(config, settings);
+    validate_index(config, settings);
     validate_workload(config, settings);
     validate_placement(config, settings);
     validate_card(config, settings);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds, and runs the checks and tests.
-#   --full  also clang-tidy, the sanitizer build with its tests, and tests labelled `full`
+#   --full  also clang-tidy, the sanitizer build with its tests, and tests labelled `full`: long runs,
+#           netlists, seeded bugs and coverage of the RTL among them
 # Every check runs even if one before it failed; the exit status is that of all of them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

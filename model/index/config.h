@@ -9,7 +9,12 @@
 
 namespace kvplane::index {
 
-enum class Implementation { kTlm };
+/// Which model of the lookup engine is plugged in.
+enum class Implementation {
+    kTlm,       ///< TimedTable
+    kRtl,       ///< the verilated RTL (tb/plugin)
+    kLockstep,  ///< the RTL, with a TimedTable beside it that every answer is held against
+};
 /// Where entries go that the SRAM does not hold.
 enum class Overflow {
     kDram,  ///< into a table in the card's DRAM: no insert is refused

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <random>
 
 #include "model/common/errors.h"
 #include "model/index/secded.h"
@@ -24,8 +23,6 @@ void check(const CuckooConfig& c) {
     }
 }
 
-constexpr std::uint64_t kSeedMask = (std::uint64_t{1} << 63) - 1;
-
 }  // namespace
 
 CuckooTable::CuckooTable(const CuckooConfig& config)
@@ -36,10 +33,9 @@ CuckooTable::CuckooTable(const CuckooConfig& config)
       m_lines((m_capacity + 3) / 4),
       m_fingerprints(config.fingerprint_bits == 0 ? 0 : m_capacity),
       m_random(config.seed) {
-    std::mt19937_64 seeds(config.seed);
+    const auto seeds = toeplitz_seeds(config.seed);
     for (std::uint32_t i = 0; i < config.choices; i += 2) {
-        const Toeplitz first(seeds() & kSeedMask, m_log2);
-        m_hash.emplace_back(first, Toeplitz(seeds() & kSeedMask, m_log2));
+        m_hash.emplace_back(Toeplitz(seeds[i], m_log2), Toeplitz(seeds[i + 1], m_log2));
     }
     if (config.choices == 1) m_config.stash = 0;
     m_stash.reserve(m_config.stash);

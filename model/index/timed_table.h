@@ -29,14 +29,9 @@
 #include "model/index/config.h"
 #include "model/index/cuckoo_table.h"
 #include "model/index/engine_figures.h"
+#include "model/index/table_engine.h"
 
 namespace kvplane::index {
-
-struct TimedAnswer {
-    Answer answer;
-    Time issued;  ///< the accepting edge
-    Time done;    ///< the answer is there
-};
 
 /// Events since the table was made.
 struct TimedCounters {
@@ -52,19 +47,23 @@ struct TimedCounters {
     std::uint64_t dynamic_fj = 0;   ///< energy of all accesses, without wires between banks
 };
 
-class TimedTable {
+class TimedTable final : public TableEngine {
 public:
     /// Throws InvariantError on a config outside its ranges.
     explicit TimedTable(const IndexConfig& config);
 
-    /// Submits a request at `at`; requests are accepted in the order of the calls.
-    TimedAnswer submit(const Request& request, Time at);
+    TimedAnswer submit(const Request& request, Time at) override;
+    void finish() override {}
+    void clear() override;
 
-    /// Forgets every entry and what was under way. Events stay counted.
-    void clear();
-
-    /// From the accepting edge to the answer.
-    [[nodiscard]] std::uint32_t latency_cycles() const { return m_figures.latency_cycles(); }
+    [[nodiscard]] std::uint32_t latency_cycles() const override {
+        return m_figures.latency_cycles();
+    }
+    [[nodiscard]] std::uint64_t size() const override { return m_table.size(); }
+    [[nodiscard]] Answer peek(std::uint64_t key) override { return m_table.lookup(key); }
+    [[nodiscard]] std::optional<std::uint64_t> victim_for(std::uint64_t key) override {
+        return m_table.victim_for(key);
+    }
     [[nodiscard]] const EngineFigures& figures() const { return m_figures; }
     [[nodiscard]] const TimedCounters& counters() const { return m_counters; }
     [[nodiscard]] CuckooTable& table() { return m_table; }

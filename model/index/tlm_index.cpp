@@ -8,17 +8,27 @@
 namespace kvplane::index {
 
 TlmIndex::TlmIndex(const IndexConfig& config)
+    : TlmIndex(config, std::make_unique<TimedTable>(config)) {
+    m_timed = static_cast<TimedTable*>(m_engine.get());
+}
+
+TlmIndex::TlmIndex(const IndexConfig& config, std::unique_ptr<TableEngine> engine)
     : m_config(config),
-      m_sram(config),
+      m_engine(std::move(engine)),
       m_filter(config.filter.value_or(Bytes{})),
-      m_commit_time(config.clock.cycles(m_sram.latency_cycles())),
+      m_commit_time(config.clock.cycles(m_engine->latency_cycles())),
       m_queue_time(config.clock.cycles(lookup_cycles()) - m_commit_time),
       m_probe_done(std::max<std::uint32_t>(config.dram_probes, 1)) {
     m_due.reserve(m_probe_done.size());
 }
 
+TimedTable& TlmIndex::timed() const {
+    if (m_timed == nullptr) throw InvariantError("index: the engine is no TimedTable");
+    return *m_timed;
+}
+
 void TlmIndex::clear() {
-    m_sram.clear();
+    m_engine->clear();
     m_dram.clear();
     m_filter.clear();
     m_due.clear();
@@ -26,9 +36,9 @@ void TlmIndex::clear() {
 }
 
 TimedAnswer TlmIndex::submit(const Request& request, Time at) {
-    const TimedAnswer timed = m_sram.submit(request, at);
-    if (timed.answer.status != Status::kUncorrectable) return timed;
-    CuckooTable& table = m_sram.table();
+    const TimedAnswer timed = m_engine->submit(request, at);
+    if (timed.answer.status != Status::kUncorrectable || m_timed == nullptr) return timed;
+    CuckooTable& table = m_timed->table();
     for (const CuckooTable::Place& place : table.bad_places()) m_losses.push_back(place);
     m_counters.lost += table.drop_bad();
     return timed;
@@ -38,12 +48,13 @@ bool TlmIndex::may_have_lost(const block::BlockKey& key) const { return is_open(
 
 bool TlmIndex::is_open(std::uint64_t fold) const {
     return std::any_of(m_losses.begin(), m_losses.end(), [&](const CuckooTable::Place& place) {
-        return m_sram.table().bucket_of(place.choice, fold) == place.bucket;
+        return timed().table().bucket_of(place.choice, fold) == place.bucket;
     });
 }
 
 EccCounts TlmIndex::ecc() const {
-    const CuckooCounters& counters = m_sram.table().counters();
+    if (m_timed == nullptr) return {};  // only a TimedTable's bits are ever wrong
+    const CuckooCounters& counters = m_timed->table().counters();
     return {counters.corrected, counters.uncorrectable, m_counters.lost};
 }
 
@@ -230,12 +241,12 @@ void TlmIndex::fill(const block::BlockKey& key, Time at) {
     const std::uint64_t fold = key.fold();
     // Another block with this fold is there: it stays, and so does this one. And a fill that meets
     // a slot beyond correction leaves that for those who wait for an answer.
-    if (m_sram.table().lookup(fold).status != Status::kMiss) return;
-    if (const std::optional<std::uint64_t> victim = m_sram.table().victim_for(fold)) {
+    if (m_engine->peek(fold).status != Status::kMiss) return;
+    if (const std::optional<std::uint64_t> victim = m_engine->victim_for(fold)) {
         evict(*victim, at);
     }
     const TimedAnswer timed =
-        m_sram.submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, at);
+        m_engine->submit({.operation = Operation::kInsert, .key = fold, .entry = entry}, at);
     if (!timed.answer.done()) return;
     const DramTable::Probe removed = m_dram.find(key);  // anew: the victim may have moved lines
     m_dram.erase(removed);
@@ -245,13 +256,13 @@ void TlmIndex::fill(const block::BlockKey& key, Time at) {
 }
 
 void TlmIndex::evict(std::uint64_t fold, Time at) {
-    const Answer victim = m_sram.table().lookup(fold);
+    const Answer victim = m_engine->peek(fold);
     const auto frame = static_cast<std::uint32_t>(victim.entry.frame);
     (void)m_records->read_record_line(at, frame);
     const std::optional<block::BlockKey> key = m_records->key_of(frame);
     if (!key) return;  // what is wrong with its record is for a lookup to find
     // The victim is in DRAM before it leaves the SRAM: it is never in neither.
-    const TimedAnswer timed = m_sram.submit({.operation = Operation::kEvict, .key = fold}, at);
+    const TimedAnswer timed = m_engine->submit({.operation = Operation::kEvict, .key = fold}, at);
     if (!timed.answer.done()) return;
     (void)insert_behind(*key, timed.answer.entry, at);
     ++m_counters.victims;

@@ -9,6 +9,7 @@
 /// victim, whose record tells its full key); both happen behind the answer.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "model/index/config.h"
@@ -36,6 +37,8 @@ struct IndexCounters {
 class TlmIndex final : public ResidentIndex {
 public:
     explicit TlmIndex(const IndexConfig& config);
+    /// With another engine in place of a TimedTable.
+    TlmIndex(const IndexConfig& config, std::unique_ptr<TableEngine> engine);
 
     void bind(RecordReader& records) override { m_records = &records; }
     [[nodiscard]] LookupResult lookup(const block::BlockKey& key, Time at) override;
@@ -49,7 +52,7 @@ public:
     [[nodiscard]] EccCounts ecc() const override;
     void clear() override;
     [[nodiscard]] Time commit_time() const override { return m_commit_time; }
-    [[nodiscard]] std::uint64_t sram_entries() const override { return m_sram.table().size(); }
+    [[nodiscard]] std::uint64_t sram_entries() const override { return m_engine->size(); }
     [[nodiscard]] std::uint64_t overflow_entries() const override { return m_dram.size(); }
 
     /// Lays the part in DRAM out for a tier of so many blocks; before the first insert.
@@ -57,7 +60,7 @@ public:
     /// For an index that is not empty when its story begins: puts `key`, which must not be there,
     /// into the SRAM (false where that has no room), or behind it. Takes no time.
     [[nodiscard]] bool load_sram(const block::BlockKey& key, const Entry& entry) {
-        return m_sram.table().insert(key.fold(), entry).done();
+        return timed().table().insert(key.fold(), entry).done();
     }
     void load_dram(const block::BlockKey& key, const Entry& entry);
     /// Ahead of load_dram(), for the speed of the simulation alone.
@@ -67,12 +70,15 @@ public:
     static constexpr std::uint32_t kQueueCycles = 2;
     /// Cycles from request to answer of an SRAM hit without waiting.
     [[nodiscard]] std::uint32_t lookup_cycles() const {
-        return m_sram.latency_cycles() + kQueueCycles;
+        return m_engine->latency_cycles() + kQueueCycles;
     }
-    [[nodiscard]] const TimedTable& sram() const { return m_sram; }
+    [[nodiscard]] const TableEngine& engine() const { return *m_engine; }
+    [[nodiscard]] TableEngine& engine() { return *m_engine; }
+    /// The engine where it is a TimedTable. Throws InvariantError where it is not.
+    [[nodiscard]] const TimedTable& sram() const { return timed(); }
     [[nodiscard]] const IndexCounters& counters() const { return m_counters; }
     /// For faults: the table whose bits may be flipped.
-    [[nodiscard]] CuckooTable& table() { return m_sram.table(); }
+    [[nodiscard]] CuckooTable& table() { return timed().table(); }
 
 private:
     struct Fill {
@@ -80,6 +86,7 @@ private:
         block::BlockKey key;
     };
 
+    [[nodiscard]] TimedTable& timed() const;
     /// Submits; where slots beyond correction leave the answer open, they are dropped and counted.
     TimedAnswer submit(const Request& request, Time at);
     [[nodiscard]] InsertResult insert_refused(const block::BlockKey& key, const Entry& entry,
@@ -106,7 +113,8 @@ private:
     void evict(std::uint64_t fold, Time at);
 
     IndexConfig m_config;
-    TimedTable m_sram;
+    std::unique_ptr<TableEngine> m_engine;
+    TimedTable* m_timed = nullptr;  ///< the same, where it is one
     DramTable m_dram;
     KeyFilter m_filter;
     RecordReader* m_records = nullptr;

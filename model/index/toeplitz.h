@@ -5,8 +5,17 @@
 
 #include <array>
 #include <cstdint>
+#include <random>
 
 namespace kvplane::index {
+
+/// The 63-bit seeds of the hashes of all choices, in a table of `seed`.
+[[nodiscard]] inline std::array<std::uint64_t, 4> toeplitz_seeds(std::uint64_t seed) {
+    std::mt19937_64 draws(seed);
+    std::array<std::uint64_t, 4> seeds{};
+    for (std::uint64_t& s : seeds) s = draws() & ((std::uint64_t{1} << 63U) - 1);
+    return seeds;
+}
 
 class Toeplitz {
 public:
