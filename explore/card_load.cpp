@@ -242,10 +242,17 @@ private:
         if (measuring && access.is_read() && probing == m_load.probe) {
             m_measure.read_latency.add(now() - access.generated);
         }
+        if (measuring && !access.is_read()) {
+            m_measure.write_latency.add(now() - access.generated);
+        }
         const std::uint32_t requester = access.requester;
         access.release();
         if (m_held_head != m_held.size()) {
             const Held held = m_held[m_held_head++];
+            if (m_held_head == m_held.size()) {
+                m_held.clear();
+                m_held_head = 0;
+            }
             admit(held.requester, held.generated);
         }
         if (probing ? m_done < total() : !open_loop()) {
@@ -340,9 +347,6 @@ void check(const card::CardConfig& config, const CardLoad& load) {
 
 CardMeasure measure_card(const card::CardConfig& config, const CardLoad& load) {
     check(config, load);
-    card::CardConfig lines = config;
-    lines.mem.fidelity = cxl::LinkFidelity::kLine;
-    lines.dram_fidelity = card::DramFidelity::kLine;
     const Kernel kernel;
     const index::IndexConfig small{.sram = Bytes::from_kib(64)};
     std::vector<std::unique_ptr<index::TlmIndex>> indexes;
@@ -351,8 +355,8 @@ CardMeasure measure_card(const card::CardConfig& config, const CardLoad& load) {
     for (std::uint32_t i = 0; i < load.cards; ++i) {
         indexes.push_back(std::make_unique<index::TlmIndex>(small));
         cards.push_back(std::make_unique<card::Type3Card>(
-            ("card" + std::to_string(i)).c_str(), lines, Bytes::from_kib(64), *indexes.back()));
-        map(*cards.back(), lines);
+            ("card" + std::to_string(i)).c_str(), config, Bytes::from_kib(64), *indexes.back()));
+        map(*cards.back(), config);
         host.bind(i, *cards.back());
     }
     sc_core::sc_start();

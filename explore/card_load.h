@@ -51,6 +51,7 @@ struct CardMeasure {
     Rate reads;              ///< payload, between the first and the last measured answer
     Rate writes;             ///< payload
     Histogram read_latency;  ///< from when a read is generated to its answer, host's share included
+    Histogram write_latency;   ///< the same of writes; not the probe's
     std::uint64_t issued = 0;  ///< probe and warm-up included
     std::uint64_t answered = 0;
     std::uint32_t most_in_flight = 0;
@@ -58,8 +59,9 @@ struct CardMeasure {
     [[nodiscard]] double gb_s() const { return reads.gb_s() + writes.gb_s(); }
 };
 
-/// Simulates in a kernel of its own, link and DRAM by lines. Throws InvariantError on a load
-/// outside what CardLoad says, and where an access fails or is answered twice or never.
+/// Simulates in a kernel of its own, link and DRAM at the fidelity of the config. Throws
+/// InvariantError on a load outside what CardLoad says, and where an access fails or is answered
+/// twice or never.
 [[nodiscard]] CardMeasure measure_card(const card::CardConfig& config, const CardLoad& load);
 
 }  // namespace kvplane::explore

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "explore/host_load.h"
+#include "explore/card_load.h"
 #include "explore/validate.h"
 
 namespace kvplane::explore {
@@ -33,13 +33,14 @@ struct Load {
 constexpr std::array kLoads{Load{"idle", 0.002}, Load{"half", 0.5}, Load{"full", 1.0}};
 /// Lines in flight of the closed loop: as many as the card has room for by default.
 constexpr std::uint32_t kClosedLoop = 64;
+constexpr Bytes kSpan = Bytes::from_mib(256);
 
 class Rows {
 public:
     explicit Rows(std::vector<ValidationRow>& rows) : m_rows(rows) {}
 
-    void add(const std::string& prefix, const HostMeasure& burst, const HostMeasure& line) {
-        row(prefix + "-gb/s", line.bandwidth.gb_s(), burst.bandwidth.gb_s(), kBandwidth);
+    void add(const std::string& prefix, const CardMeasure& burst, const CardMeasure& line) {
+        row(prefix + "-gb/s", line.gb_s(), burst.gb_s(), kBandwidth);
         latency(prefix + "-read", line.read_latency, burst.read_latency);
         latency(prefix + "-write", line.write_latency, burst.write_latency);
     }
@@ -77,21 +78,22 @@ std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card) {
     line.mem.fidelity = cxl::LinkFidelity::kLine;
     line.dram_fidelity = card::DramFidelity::kLine;
     for (const Traffic& traffic : kTraffic) {
-        HostLoad load;
-        load.random = traffic.random;
+        CardLoad load;
+        load.pattern = traffic.random ? CardPattern::kRandom : CardPattern::kSequential;
         load.reads = traffic.reads;
         load.writes = traffic.writes;
-        load.outstanding = kClosedLoop;
-        load.lines = 20'000;
-        const std::uint64_t peak = measure_host(line, load).bandwidth.bytes_per_second;
+        load.lines = kClosedLoop;
+        load.requests = 20'000;
+        load.span = kSpan;
+        const double peak = measure_card(line, load).gb_s();
         for (const Load& share : kLoads) {
             if (share.share < 1) {
-                load.rate = {static_cast<std::uint64_t>(share.share * static_cast<double>(peak))};
+                load.rate = {static_cast<std::uint64_t>(share.share * peak * 1e9)};
             } else {
                 load.rate = {};
             }
             Rows(rows).add(fmt::format("fidelity-{}-{}", traffic.name, share.name),
-                           measure_host(burst, load), measure_host(line, load));
+                           measure_card(burst, load), measure_card(line, load));
         }
     }
     return rows;

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "explore/config.h"
-#include "explore/host_load.h"
 #include "explore/validate.h"
 
 namespace kvplane::explore {
@@ -34,42 +33,6 @@ TEST(ValidateFidelityTest, AClosedFormWithoutItsDeviceIsSeen) {
     std::size_t broken = 0;
     for (const ValidationRow& row : validate_fidelity(card)) broken += row.holds() ? 0 : 1;
     EXPECT_GE(broken, 8U);
-}
-
-TEST(HostLoadTest, NoMoreThanThePinsAndTheWire) {
-    for (const char* fidelity : {"burst", "line"}) {
-        card::CardConfig card = card_of({"card.dram.channels=1", "card.mem.depth=512",
-                                         std::string("card.dram.fidelity=") + fidelity});
-        HostLoad load;
-        load.outstanding = 512;
-        const HostMeasure reads = measure_host(card, load);
-        EXPECT_EQ(reads.answered, load.lines + load.warm_up);
-        EXPECT_LT(reads.bandwidth.gb_s(), card::line_dram(card).pins().gb_s());
-        EXPECT_GT(reads.bandwidth.gb_s(), 0.8 * card::line_dram(card).pins().gb_s());
-    }
-    card::CardConfig wide = card_of({"card.link.width=4", "card.mem.depth=512"});
-    HostLoad load;
-    load.outstanding = 512;
-    EXPECT_NEAR(measure_host(wide, load).bandwidth.gb_s(),
-                cxl::Link(wide.link).mem_bandwidth({1, 0, 0}).gb_s(), 0.1);
-}
-
-/// A closed loop with one line in flight is the idle latency; an open loop offers what it says.
-TEST(HostLoadTest, LoadsAreWhatTheySay) {
-    const card::CardConfig card = card_of({"card.dram.refresh=same-bank"});
-    HostLoad one;
-    one.lines = 5'000;
-    const HostMeasure closed = measure_host(card, one);
-    EXPECT_NEAR(closed.bandwidth.gb_s(), 64e-3 / closed.read_latency.mean_us(), 0.02);
-    HostLoad open;
-    open.rate = {10'000'000'000};
-    open.outstanding = 512;
-    EXPECT_NEAR(measure_host(card, open).bandwidth.gb_s(), 10.0, 0.2);
-    open.reads = 3;
-    open.writes = 1;
-    const HostMeasure mixed = measure_host(card, open);
-    EXPECT_NEAR(static_cast<double>(mixed.write_latency.count()), 25'000, 500);
-    EXPECT_EQ(mixed.read_latency.count() + mixed.write_latency.count(), open.lines);
 }
 
 }  // namespace

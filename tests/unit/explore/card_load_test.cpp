@@ -18,6 +18,8 @@ card::CardConfig small_card() {
     config.dram.channels = 2;
     config.mem.depth = 256;
     config.lines.refresh = memory::DramRefreshMode::kNone;
+    config.mem.fidelity = cxl::LinkFidelity::kLine;
+    config.dram_fidelity = card::DramFidelity::kLine;
     return config;
 }
 
