@@ -263,6 +263,10 @@ void print_summary(std::ostream& out, const ordered_json& result) {
     out << fmt::format("demotions   {} ({:.1f} GiB), p99 {:.1f} us\n", count("/demotion/count"),
                        number("/demotion/bytes") / 1024 / 1024 / 1024,
                        number("/demotion/latency_us/p99"));
+    if (count("/placement/stores_refused") != 0) {
+        out << fmt::format("refused     {} stores: the index was full; {} blocks lost\n",
+                           count("/placement/stores_refused"), count("/index/blocks_lost"));
+    }
     print_engine(out, result["index"]);
     out << fmt::format("numbers     {}: the weakest class of the inputs; {:.1f} s wall, {} MiB\n",
                        result["meta"]["number_class"].get<std::string>(), number("/meta/wall_s"),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -62,10 +63,13 @@ void print_table(const Study& study, std::ostream& out) {
     }
 }
 
-void write_folder(const Study& study, const std::string& folder) {
+void make_folder(const std::string& folder) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) throw UserError(folder + ": cannot be made: " + error.message());
+}
+
+void write_folder(const Study& study, const std::string& folder) {
     write_file(folder + "/study.json", study_document(study).dump(2) + "\n");
     for (const StudyPlot& plot : study.plots) {
         Json spec;
@@ -73,6 +77,46 @@ void write_folder(const Study& study, const std::string& folder) {
         spec["data"]["values"] = study.rows;
         spec.update(plot.spec);
         write_file(folder + "/" + plot.name + ".vl.json", spec.dump(2) + "\n");
+    }
+}
+
+}  // namespace
+
+namespace {
+
+template <class T>
+void refuse_twice(const Settings& settings, const char* key, const std::vector<T>& values) {
+    for (auto one = values.begin(); one != values.end(); ++one) {
+        settings.require(std::find(one + 1, values.end(), *one) == values.end(), {key},
+                         "names a point twice");
+    }
+}
+
+/// Axes without points that are there twice, and no key that an axis replaces.
+void check_study(const std::string& name, const LoadedConfig& config) {
+    const Settings& settings = config.settings;
+    const StudyConfig& study = config.run.study;
+    const auto refuse_given = [&](const char* key, const char* axis) {
+        settings.require(settings.at(key).is_default(), {key},
+                         fmt::format("the study takes it from its axis {}", axis));
+    };
+    if (name == "sram") {
+        refuse_twice(settings, "study.sram.tiers", study.sram.tiers);
+        refuse_twice(settings, "study.sram.blocks", study.sram.blocks);
+        refuse_twice(settings, "study.sram.srams", study.sram.srams);
+        refuse_twice(settings, "study.sram.hot_lookups", study.sram.hot_lookups);
+        refuse_given("card.index.sram", "study.sram.srams");
+        settings.require(config.run.card.index.overflow == index::Overflow::kDram,
+                         {"card.index.overflow"},
+                         "the study is of SRAM smaller than the tier, whose rest is in DRAM");
+    } else {
+        refuse_twice(settings, "study.lookup.srams", study.lookup.srams);
+        refuse_twice(settings, "study.lookup.loads", study.lookup.loads);
+        refuse_twice(settings, "study.lookup.banks", study.lookup.banks);
+        refuse_twice(settings, "study.lookup.lookups", study.lookup.lookups);
+        refuse_twice(settings, "study.lookup.offered", study.lookup.offered);
+        refuse_given("card.index.sram", "study.lookup.srams");
+        refuse_given("card.index.banks", "study.lookup.banks");
     }
 }
 
@@ -131,9 +175,12 @@ std::vector<std::string> study_names() {
 }
 
 int study(const std::string& name, const StudyOptions& options, std::ostream& out) {
-    const RunConfig config = load(options.config, options.sets).run;
+    const LoadedConfig loaded = load(options.config, options.sets);
+    check_study(name, loaded);
+    const RunConfig& config = loaded.run;
     for (const Named& one : kStudies) {
         if (name != one.name) continue;
+        if (!options.out.empty()) make_folder(options.out);  // before the long work
         const Study result = one.make(config);
         if (!options.out.empty()) write_folder(result, options.out);
         if (options.json) {

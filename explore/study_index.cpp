@@ -71,7 +71,8 @@ std::vector<StudyColumn> node_columns() {
         const auto basis = [&](const char* assumption) { return scaled ? assumption : ""; };
         const std::string suffix = std::string("_") + node.name;
         const std::string at = std::string(" ") + node.name;
-        add("lookup_idle_ns" + suffix, "", "ns", basis(kDelay));
+        add("lookup_idle_ns" + suffix, "", "ns",
+            scaled ? kDelay : "the engine's clock and its cycles of queueing");
         for (const char* end : {"", "_low", "_high"}) {
             const bool typical = *end == '\0';
             add("lookup_pj" + suffix + end, typical ? "pJ" + at : "", "pJ",

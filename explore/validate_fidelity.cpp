@@ -15,15 +15,14 @@ constexpr double kBandwidth = 0.01;
 constexpr double kMedian = 0.03;
 constexpr double kTail = 0.10;
 
+/// Of lines at random.
 struct Traffic {
     const char* name;
-    bool random;
     std::uint32_t reads;
     std::uint32_t writes;
 };
-constexpr std::array kTraffic{
-    Traffic{"random-reads", true, 1, 0}, Traffic{"random-writes", true, 0, 1},
-    Traffic{"random-2:1", true, 2, 1}, Traffic{"sequential-reads", false, 1, 0}};
+constexpr std::array kTraffic{Traffic{"reads", 1, 0}, Traffic{"writes", 0, 1},
+                              Traffic{"2:1", 2, 1}};
 
 /// Of what a closed loop reaches. Idle: a line comes every 500 lines' time.
 struct Load {
@@ -79,7 +78,6 @@ std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card) {
     line.dram_fidelity = card::DramFidelity::kLine;
     for (const Traffic& traffic : kTraffic) {
         CardLoad load;
-        load.pattern = traffic.random ? CardPattern::kRandom : CardPattern::kSequential;
         load.reads = traffic.reads;
         load.writes = traffic.writes;
         load.lines = kClosedLoop;
@@ -92,7 +90,7 @@ std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card) {
             } else {
                 load.rate = {};
             }
-            Rows(rows).add(fmt::format("fidelity-{}-{}", traffic.name, share.name),
+            Rows(rows).add(fmt::format("fidelity-random-{}-{}", traffic.name, share.name),
                            measure_card(burst, load), measure_card(line, load));
         }
     }

@@ -79,8 +79,8 @@ Time Dram::take_write(Queue& queue, Time now, Time service, Time& free_at) const
 }
 
 Time Dram::access_row(Time at, Dpa line, bool write, std::int64_t left) {
-    // Requests are taken in order: a write that finds its queue full keeps all behind it waiting.
-    const Time now = std::max(at, m_taken);
+    // Requests are taken in order: one that finds its queue full keeps all behind it waiting.
+    const Time now = std::max(at, m_blocked);
     const auto place =
         m_interleave->place(line.value % m_config.device->capacity().count / kLine.count);
     Time& free_at = m_free_at[place.subchannel];
@@ -91,13 +91,18 @@ Time Dram::access_row(Time at, Dpa line, bool write, std::int64_t left) {
     drain_idle(queue, now, service, free_at);
     if (write) {
         static_cast<void>(queue.rows.access(now, std::max(now, free_at), place.line, true));
-        m_taken = take_write(queue, now, service, free_at);
-        return m_taken + m_config.controller;
+        const Time taken = take_write(queue, now, service, free_at);
+        if (taken > now) m_blocked = taken;
+        return taken + m_config.controller;
     }
     queue.mixed = true;
-    const Time bus = queue.rows.after_refresh(std::max({now, free_at, queue.turned}));
+    Time& begun = queue.reads[queue.next_read++ % queue.reads.size()];
+    const Time taken = std::max(now, begun);
+    if (taken > now) m_blocked = taken;
+    const Time bus = queue.rows.after_refresh(std::max({taken, free_at, queue.turned}));
     free_at = bus + service;
-    const Time data = queue.rows.access(now, bus, place.line, false);
+    begun = bus;
+    const Time data = queue.rows.access(taken, bus, place.line, false);
     return data + (service - work) + m_config.controller;
 }
 

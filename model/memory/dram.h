@@ -62,12 +62,14 @@ private:
     /// wait.
     struct Queue {
         Queue(const Ddr5Config& device, std::uint32_t subchannel)
-            : rows(device, device.refresh_offset(subchannel)) {}
+            : rows(device, device.refresh_offset(subchannel)), reads(device.read_queue) {}
         DramRows rows;
         std::int64_t writes = 0;  ///< taken and not yet in a batch
         Time batch_start;         ///< of the last batch
         Time batch_end;
-        Time turned;         ///< from when on reads may follow writes drained between reads
+        Time turned;              ///< from when on reads may follow writes drained between reads
+        std::vector<Time> reads;  ///< when the last of them began: a ring of the queue's size
+        std::uint64_t next_read = 0;
         bool mixed = false;  ///< reads have come since
     };
 
@@ -78,7 +80,7 @@ private:
     DramConfig m_config;
     Time m_line_service;
     std::vector<Time> m_free_at;  ///< by subchannel
-    Time m_taken;                 ///< the last write, where the device is known
+    Time m_blocked;               ///< until when a full queue keeps requests waiting
     std::vector<Queue> m_queues;  ///< by subchannel; empty without a device
     std::optional<Ddr5Interleave> m_interleave;
 };

@@ -245,6 +245,7 @@ const std::map<std::string, std::string> kRest{
     {"workload.time_backwards", "error or run; TimeBackwardsDecides"},
     {"card.link.arbitration", kOfHostLines},
     {"card.link.packing", kOfHostLines},
+    {"card.index.implementation", "two forms of one engine: the answers are the same; Lockstep"},
     {"card.dram.fidelity", kOfDevice},
     {"card.dram.ecc", kOfDevice},
     {"card.dram.ranks", kOfDevice},

@@ -274,11 +274,11 @@ TEST_F(ConfigTest, EveryTimingOfTheDramCounts) {
 }
 
 TEST_F(ConfigTest, ABurstDramFollowsItsDevice) {
-    const RunConfig base = load_text("{}\n").run;
+    const LoadedConfig base = load_text("{}\n");
     const LoadedConfig slow = load_text("card: {dram: {preset: ddr4-1866m}}\n");
     EXPECT_EQ(slow.run.card.dram.speed, timing_of(memory::DramPreset::kDdr4At1866M).speed);
     EXPECT_EQ(slow.run.card.dram.subchannels, 1U);
-    EXPECT_NE(slow.run.card.dram.service, base.card.dram.service);
+    EXPECT_NE(slow.run.card.dram.service, base.run.card.dram.service);
     EXPECT_EQ(slow.settings.at("card.dram.service").origin, "card.dram.preset");
     const LoadedConfig given = load_text("card: {dram: {preset: ddr4-1866m, service: 70 %}}\n");
     EXPECT_EQ(given.run.card.dram.service, Ratio{700'000});

@@ -207,8 +207,7 @@ TEST_F(StudyTest, EveryRowHasEveryColumnAndFiguresThatRestOnAnAssumptionSaySo) {
         for (const StudyColumn& column : study->columns) {
             const bool scaled = column.name.find("_7nm") != std::string::npos ||
                                 column.name.find("_5nm") != std::string::npos;
-            const bool time = column.unit == "us" ||
-                              (column.unit == "ns" && column.name != "lookup_idle_ns_22nm");
+            const bool time = column.unit == "us" || column.unit == "ns";
             const bool share = column.name.find("share") != std::string::npos;
             if (scaled || time || share || column.name == "sram_hit_ratio") {
                 EXPECT_TRUE(assumed.count(column.name) == 1) << column.name;

@@ -175,6 +175,7 @@ TEST_F(Ddr5MemoryTest, SubchannelsWorkAtOnce) {
     const auto time = [&](std::uint32_t channels) {
         Ddr5Config config;
         config.channels = channels;
+        config.refresh = DramRefreshMode::kNone;  // subchannels take turns at it
         build(config);
         for (std::uint64_t i = 0; i < 4'000; ++i) add(tlm::TLM_READ_COMMAND, 64 * i);
         initiator->outstanding = 256;
