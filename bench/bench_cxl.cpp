@@ -56,7 +56,7 @@ private:
 
 template <class MakeReader>
 void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time quantum,
-                const MakeReader& make) {
+                const MakeReader& make, card::DramFidelity dram = card::DramFidelity::kBurst) {
     const auto count = static_cast<std::uint64_t>(state.range(0));
     std::uint64_t reads = 0;
     for (auto _ : state) {
@@ -67,6 +67,7 @@ void read_lines(benchmark::State& state, LinkFidelity fidelity, sc_core::sc_time
         card::CardConfig config;
         config.tier_capacity = {kWindow};
         config.mem.fidelity = fidelity;
+        config.dram_fidelity = dram;
         index::TlmIndex index({.sram = Bytes::from_kib(64)});
         card::Type3Card card("card", config, Bytes::from_kib(64), index);
         HdmDecoders& decoders = card.mem.core().decoders();
@@ -109,6 +110,13 @@ void BM_ReadApproximateLine(benchmark::State& state) {
     read_lines(state, LinkFidelity::kLine, sc_core::SC_ZERO_TIME, approximate);
 }
 BENCHMARK(BM_ReadApproximateLine)->Arg(500'000)->Unit(benchmark::kMillisecond);
+
+/// With DRAM commands.
+void BM_ReadApproximateOverDramCommands(benchmark::State& state) {
+    read_lines(state, LinkFidelity::kBurst, sc_core::SC_ZERO_TIME, approximate,
+               card::DramFidelity::kLine);
+}
+BENCHMARK(BM_ReadApproximateOverDramCommands)->Arg(500'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace kvplane::cxl
