@@ -261,10 +261,11 @@ void TimedTable::read_for_kick(Cycle cycle) {
 }
 
 void TimedTable::commit_kick(Cycle cycle) {
-    // A request's commit goes first where both would write the stash or one choice; the kick's own
-    // choice is known only then, so that any write holds it up.
+    // A request's commit goes first where both would write the stash or one choice. Of an entry
+    // that may go to any choice the one is known only then, so that a write of either holds it up.
     const Commit& commit = m_commits[(cycle + 1) & (m_commits.size() - 1)];
-    if (commit.cycle == cycle + 1 && commit.writes != 0) return;
+    const std::uint32_t may_write = m_table.kick_reads() | kStashBit;
+    if (commit.cycle == cycle + 1 && (commit.writes & may_write) != 0) return;
     const bool full = std::any_of(m_buffers.begin(), m_buffers.end(), [&](const StoreBuffer& b) {
         return b.waiting.size() >= m_store_buffer;
     });
