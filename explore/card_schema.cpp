@@ -7,9 +7,6 @@ namespace {
 
 using enum NumberClass;
 
-constexpr Time kShortest{1};  // no latency is zero
-constexpr Time kLongest = Time::from_ms(1);
-
 void describe_engine(Table& t, engine::EngineConfig& c) {
     const Form<Time> latency = between<Time>(kShortest, kLongest);
     t.group("completion", [&] {

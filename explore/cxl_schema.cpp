@@ -7,9 +7,6 @@ namespace {
 
 using enum NumberClass;
 
-constexpr Time kShortest{1};  // no latency is zero
-constexpr Time kLongest = Time::from_ms(1);
-
 void describe_wire(Table& t, cxl::LinkConfig& c) {
     constexpr std::uint64_t kGiga = 1'000'000'000;
     t.key("rate", c.rate,

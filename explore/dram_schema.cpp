@@ -2,6 +2,10 @@
 /// Keys of the card's DRAM, and what follows from naming its device.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "explore/run_schema.h"
 #include "model/common/errors.h"
 #include "model/memory/address_map.h"
@@ -11,8 +15,6 @@ namespace {
 
 using enum NumberClass;
 
-constexpr Time kShortest{1};  // no latency is zero
-constexpr Time kLongest = Time::from_ms(1);
 constexpr const char* kPreset = "card.dram.preset";
 
 void describe_shared(Table& t, memory::DramConfig& c) {
@@ -126,21 +128,45 @@ void build(RunConfig& run) {
     }
 }
 
-/// Without a device nobody reads the keys that describe one.
-void refuse_keys_without_device(const Settings& settings) {
-    for (const std::string key :
-         {"ranks", "interleave", "mapping", "read_queue", "write_queue", "write_high", "write_low",
-          "starvation", "refresh", "ecc_buffer", "scrub_interval", "double_refresh",
-          "bandwidth_cap", "ecc", "fidelity"}) {
-        const std::string path = "card.dram." + key;
+bool is_of_dram(std::string_view key) { return key.starts_with("card.dram."); }
+
+/// Without a device nobody reads the keys that describe one: all but those of the closed form.
+void refuse_keys_without_device(const Table& table, const Settings& settings) {
+    constexpr std::array<std::string_view, 8> kClosedForm{kPreset,
+                                                          "card.dram.channels",
+                                                          "card.dram.controller",
+                                                          "card.dram.speed",
+                                                          "card.dram.service",
+                                                          "card.dram.turnaround",
+                                                          "card.dram.write_batch",
+                                                          "card.dram.closed_row"};
+    for (const Row& row : table.rows()) {
+        const std::string& path = row.info.path;
+        if (!is_of_dram(path) || std::ranges::find(kClosedForm, path) != kClosedForm.end())
+            continue;
         settings.require(settings.at(path).is_default(), {path},
                          fmt::format("needs a device: give {}", kPreset));
     }
-    for (const memory::DramTimingField& field : memory::kDramTimingFields) {
-        const std::string path = fmt::format("card.dram.timing.{}", field.name);
-        settings.require(settings.at(path).is_default(), {path},
-                         fmt::format("needs a device: give {}", kPreset));
+}
+
+/// Throws at the key without which device, timing and controller would agree.
+[[noreturn]] void blame(RunConfig& run, const Table& table, const Settings& settings,
+                        const UserError& error) {
+    for (const Row& row : table.rows()) {
+        const std::string& path = row.info.path;
+        if (!is_of_dram(path) || path == kPreset) continue;
+        if (settings.at(path).origin == "default") continue;
+        row.reset();
+        build(run);
+        try {
+            check(line_dram(run.card));
+        } catch (const UserError&) {
+            continue;
+        }
+        settings.require(false, {path}, error.what());
     }
+    settings.require(false, {kPreset}, error.what());
+    throw InvariantError("card.dram: its rule does not fail");
 }
 
 }  // namespace
@@ -161,33 +187,9 @@ void describe_dram(Table& t, card::CardConfig& c, DramDevice& device) {
     });
 }
 
-namespace {
-
-/// Throws at the key without which device, timing and controller would agree.
-[[noreturn]] void blame(RunConfig& run, const Table& table, const Settings& settings,
-                        const UserError& error) {
-    for (const Row& row : table.rows()) {
-        const std::string& path = row.info.path;
-        if (!path.starts_with("card.dram.") || path == kPreset) continue;
-        if (settings.at(path).origin == "default") continue;
-        row.reset();
-        build(run);
-        try {
-            check(line_dram(run.card));
-        } catch (const UserError&) {
-            continue;
-        }
-        settings.require(false, {path}, error.what());
-    }
-    settings.require(false, {kPreset}, error.what());
-    throw InvariantError("card.dram: its rule does not fail");
-}
-
-}  // namespace
-
 void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
     if (!run.dram.preset) {
-        refuse_keys_without_device(settings);
+        refuse_keys_without_device(table, settings);
         return;
     }
     build(run);

@@ -98,6 +98,15 @@ void write_file(const std::string& path, const std::string& text) {
     if (!file.write(text)) fail(path, std::strerror(errno));
 }
 
+void make_folder(const std::string& folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) throw UserError(fmt::format("--out {}: {}", folder, error.message()));
+    const std::string probe = folder + "/.probe";
+    write_file(probe, "");
+    std::filesystem::remove(probe, error);
+}
+
 void finish(std::ostream& out) {
     if (!out.flush()) throw UserError("cannot write the output: is the disk full?");
 }

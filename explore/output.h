@@ -13,6 +13,10 @@ namespace kvplane::explore {
 /// the like are written as they are. Throws UserError where that cannot be done.
 void write_file(const std::string& path, const std::string& text);
 
+/// Makes a folder for results, and the folders above it. Finds out now, and not after long work,
+/// whether it can be written. Throws UserError, which names --out, where it cannot.
+void make_folder(const std::string& folder);
+
 /// Flushes `out`. Throws UserError where anything written to it was lost.
 void finish(std::ostream& out);
 

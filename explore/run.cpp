@@ -53,17 +53,12 @@ std::uint64_t peak_rss_mib() {
     return static_cast<std::uint64_t>(usage.ru_maxrss) / 1024;
 }
 
-/// Makes the folder of the result. Finds out now, and not after the run, whether it can be written.
+/// Makes the folder of the result.
 std::string make_out(const RunOptions& options, const LoadedConfig& config) {
     const std::string stem = std::filesystem::path(options.config).stem().string();
     const std::string out =
         options.out.empty() ? fmt::format("out/{}-{}", stem, config.settings.hash()) : options.out;
-    std::error_code error;
-    std::filesystem::create_directories(out, error);
-    if (error) throw UserError(fmt::format("--out {}: {}", out, error.message()));
-    const std::string probe = out + "/.probe";
-    write_file(probe, "");
-    std::filesystem::remove(probe, error);
+    make_folder(out);
     return out;
 }
 

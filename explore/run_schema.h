@@ -8,6 +8,10 @@
 
 namespace kvplane::explore {
 
+/// The range of the card's latencies: none is zero.
+inline constexpr Time kShortest{1};
+inline constexpr Time kLongest = Time::from_ms(1);
+
 /// Rows of one struct, below the section that is open. Reused by other configs that hold it.
 void describe(Table& table, block::Shape& c);
 void describe(Table& table, WorkloadConfig& c);

@@ -39,11 +39,9 @@ const Setting& Settings::at(std::string_view key) const {
 }
 
 void Settings::derive(std::string_view key, const std::string& value, const std::string& origin) {
-    const auto found = std::find_if(m_settings.begin(), m_settings.end(),
-                                    [&](const Setting& s) { return s.info.path == key; });
-    if (found == m_settings.end()) throw InvariantError("no config key " + std::string(key));
-    found->value = value;
-    found->origin = origin;
+    Setting& setting = m_settings[static_cast<std::size_t>(&at(key) - m_settings.data())];
+    setting.value = value;
+    setting.origin = origin;
 }
 
 void Settings::require(bool holds, std::initializer_list<std::string_view> keys,

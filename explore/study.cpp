@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 
 #include "explore/config.h"
@@ -63,12 +62,6 @@ void print_table(const Study& study, std::ostream& out) {
     }
 }
 
-void make_folder(const std::string& folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw UserError(folder + ": cannot be made: " + error.message());
-}
-
 void write_folder(const Study& study, const std::string& folder) {
     write_file(folder + "/study.json", study_document(study).dump(2) + "\n");
     for (const StudyPlot& plot : study.plots) {
@@ -79,10 +72,6 @@ void write_folder(const Study& study, const std::string& folder) {
         write_file(folder + "/" + plot.name + ".vl.json", spec.dump(2) + "\n");
     }
 }
-
-}  // namespace
-
-namespace {
 
 template <class T>
 void refuse_twice(const Settings& settings, const char* key, const std::vector<T>& values) {
@@ -180,7 +169,7 @@ int study(const std::string& name, const StudyOptions& options, std::ostream& ou
     const RunConfig& config = loaded.run;
     for (const Named& one : kStudies) {
         if (name != one.name) continue;
-        if (!options.out.empty()) make_folder(options.out);  // before the long work
+        if (!options.out.empty()) make_folder(options.out);
         const Study result = one.make(config);
         if (!options.out.empty()) write_folder(result, options.out);
         if (options.json) {
@@ -188,7 +177,7 @@ int study(const std::string& name, const StudyOptions& options, std::ostream& ou
         } else {
             print_table(result, out);
         }
-        if (!out.flush()) throw UserError("cannot write the output: is the disk full?");
+        finish(out);
         return 0;
     }
     throw UserError("study: there is no study '" + name + "'");

@@ -147,9 +147,6 @@ nlohmann::ordered_json plot_of(const std::string& card, nlohmann::ordered_json p
 
 void write_folder(const ValidationPart& all, const std::string& document,
                   const std::string& folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw UserError(folder + ": cannot be made: " + error.message());
     write_file(folder + "/validate.json", document);
     for (std::size_t first = 0; first < all.curves.size();) {
         const std::string& card = all.curves[first].card;
@@ -192,6 +189,7 @@ std::vector<std::string> validate_parts() {
 }
 
 int validate(const ValidateOptions& options, std::ostream& out) {
+    if (!options.out.empty()) make_folder(options.out);
     ValidationPart all;
     bool known = options.only.empty();
     for (const Part& part : kParts) {
@@ -209,7 +207,7 @@ int validate(const ValidateOptions& options, std::ostream& out) {
     } else {
         print_table(all.rows, out);
     }
-    if (!out.flush()) throw UserError("cannot write the output: is the disk full?");
+    finish(out);
     for (const ValidationRow& row : all.rows) {
         if (!row.holds() && row.reason.empty()) return 1;
     }
