@@ -30,7 +30,7 @@ public:
         m_request = {a_line(link.mem_read_request()), flit};
         m_write = {a_line(link.mem_write_data()), line};
         m_data = {a_line(link.mem_read_data()), line};
-        m_completion = {a_line(link.mem_write_response()), flit};
+        m_completion = {a_line(link.mem_write_response()), flit, true};
     }
 
     /// A message without data (BISnp, BIRsp) that is sent at `at` is there at the returned time.
@@ -61,8 +61,9 @@ private:
 
     /// In units on the wire.
     struct Message {
-        std::uint64_t cost = 0;   ///< beside others
-        std::uint64_t flits = 0;  ///< from its first slot to the end of its last flit, alone
+        std::uint64_t cost = 0;    ///< beside others
+        std::uint64_t flits = 0;   ///< from its first slot to the end of its last flit, alone
+        bool beside_data = false;  ///< finds a place in the next flit, whatever data waits
     };
 
     [[nodiscard]] const Message& message_there(const MemOutcome& outcome) const {
@@ -74,15 +75,11 @@ private:
     [[nodiscard]] Time cross(Direction direction, const Message& message, Time at) {
         std::uint64_t& free_at = m_free_at[static_cast<std::size_t>(direction)];
         const Time ready = at + m_memory.wire_wait(direction);
-        const std::uint64_t start =
-            std::max(free_at, static_cast<std::uint64_t>(ready.ps) * kUnits);
+        const std::uint64_t earliest = static_cast<std::uint64_t>(ready.ps) * kUnits;
+        std::uint64_t start = std::max(free_at, earliest);
         free_at = start + message.cost;
-        // Completions find a place in the next flit, whatever data waits.
-        const std::uint64_t begin =
-            &message == &m_completion
-                ? std::min(start, static_cast<std::uint64_t>(ready.ps) * kUnits + message.flits)
-                : start;
-        return time_of(begin + message.flits);
+        if (message.beside_data) start = std::min(start, earliest + message.flits);
+        return time_of(start + message.flits);
     }
 
     LineMemoryIf& m_memory;

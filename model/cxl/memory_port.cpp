@@ -5,6 +5,17 @@
 #include "model/common/sim_time.h"
 
 namespace kvplane::cxl {
+namespace {
+
+/// Every line that a decoder leads to is the memory's.
+void require_ok(const tlm::tlm_generic_payload& payload) {
+    if (payload.is_response_ok()) return;
+    throw InvariantError("CXL.mem front end: its memory refuses line " +
+                         std::to_string(payload.get_address()) + ": " +
+                         payload.get_response_string());
+}
+
+}  // namespace
 
 MemoryPort::MemoryPort(const char* name, std::uint32_t tags, Client& client)
     : socket(name), m_client(client), m_payloads(std::size_t{tags} + 1), m_held(tags) {
@@ -63,20 +74,15 @@ tlm::tlm_sync_enum MemoryPort::backward(tlm::tlm_generic_payload& payload, tlm::
         send_held();
         return tlm::TLM_ACCEPTED;
     }
-    end(payload);
+    end(static_cast<Payload&>(payload));
     phase = tlm::END_RESP;
     return tlm::TLM_COMPLETED;
 }
 
-void MemoryPort::end(tlm::tlm_generic_payload& payload) {
-    if (!payload.is_response_ok()) {
-        throw InvariantError("CXL.mem front end: its memory refuses line " +
-                             std::to_string(payload.get_address()) + ": " +
-                             payload.get_response_string());
-    }
-    const std::uint32_t tag = static_cast<Payload&>(payload).tag;
+void MemoryPort::end(Payload& payload) {
+    require_ok(payload);
     payload.release();
-    m_client.line_done(tag);
+    m_client.line_done(payload.tag);
 }
 
 Time MemoryPort::access(Time at, Dpa line, LineAccess access) {
@@ -84,10 +90,7 @@ Time MemoryPort::access(Time at, Dpa line, LineAccess access) {
     set_up(payload, line, access);
     sc_core::sc_time delay = to_sc_time(at - now());
     socket->b_transport(payload, delay);
-    if (!payload.is_response_ok()) {
-        throw InvariantError("CXL.mem front end: its memory refuses line " +
-                             std::to_string(line.value));
-    }
+    require_ok(payload);
     return now() + from_sc_time(delay);
 }
 

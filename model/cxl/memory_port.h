@@ -52,7 +52,7 @@ private:
     void set_up(Payload& payload, Dpa line, LineAccess access);
     void send_held();
     void send(Payload& payload);
-    void end(tlm::tlm_generic_payload& payload);
+    void end(Payload& payload);
     void free(tlm::tlm_generic_payload* payload) override;
 
     Client& m_client;
