@@ -22,6 +22,9 @@ Dram::Dram(const DramConfig& config)
     if (!config.device) return;
     m_interleave.emplace(*config.device);
     for (std::uint32_t i = 0; i < m_free_at.size(); ++i) m_queues.emplace_back(*config.device, i);
+    // The service of a line has the share of refreshes in it.
+    m_row_service = {m_line_service.ps * m_queues.front().rows.running().ppm / kMillion};
+    m_lines = config.device->capacity() / kLine;
 }
 
 Rate Dram::bandwidth() const {
@@ -79,15 +82,12 @@ Time Dram::take_write(Queue& queue, Time now, Time service, Time& free_at) const
 }
 
 Time Dram::access_row(Time at, Dpa line, bool write, std::int64_t left) {
-    // Requests are taken in order: one that finds its queue full keeps all behind it waiting.
+    // Requests are taken in order: a write that finds its queue full keeps all behind it waiting.
     const Time now = std::max(at, m_blocked);
-    const auto place =
-        m_interleave->place(line.value % m_config.device->capacity().count / kLine.count);
+    const auto place = m_interleave->place(line.value / kLine.count % m_lines);
     Time& free_at = m_free_at[place.subchannel];
     Queue& queue = m_queues[place.subchannel];
-    // The service of a line has the share of refreshes in it.
-    const Time work{m_line_service.ps * queue.rows.running().ppm / kMillion};
-    const Time service{work.ps * kMillion / left};
+    const Time service{m_row_service.ps * kMillion / left};
     drain_idle(queue, now, service, free_at);
     if (write) {
         static_cast<void>(queue.rows.access(now, std::max(now, free_at), place.line, true));
@@ -96,14 +96,10 @@ Time Dram::access_row(Time at, Dpa line, bool write, std::int64_t left) {
         return taken + m_config.controller;
     }
     queue.mixed = true;
-    Time& begun = queue.reads[queue.next_read++ % queue.reads.size()];
-    const Time taken = std::max(now, begun);
-    if (taken > now) m_blocked = taken;
-    const Time bus = queue.rows.after_refresh(std::max({taken, free_at, queue.turned}));
+    const Time bus = queue.rows.after_refresh(std::max({now, free_at, queue.turned}));
     free_at = bus + service;
-    begun = bus;
-    const Time data = queue.rows.access(taken, bus, place.line, false);
-    return data + (service - work) + m_config.controller;
+    const Time data = queue.rows.access(now, bus, place.line, false);
+    return data + (service - m_row_service) + m_config.controller;
 }
 
 Time Dram::access_line(Time now, Dpa line, bool write, Ratio flow_share) {

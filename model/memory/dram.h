@@ -62,14 +62,12 @@ private:
     /// wait.
     struct Queue {
         Queue(const Ddr5Config& device, std::uint32_t subchannel)
-            : rows(device, device.refresh_offset(subchannel)), reads(device.read_queue) {}
+            : rows(device, device.refresh_offset(subchannel)) {}
         DramRows rows;
         std::int64_t writes = 0;  ///< taken and not yet in a batch
         Time batch_start;         ///< of the last batch
         Time batch_end;
-        Time turned;              ///< from when on reads may follow writes drained between reads
-        std::vector<Time> reads;  ///< when the last of them began: a ring of the queue's size
-        std::uint64_t next_read = 0;
+        Time turned;         ///< from when on reads may follow writes drained between reads
         bool mixed = false;  ///< reads have come since
     };
 
@@ -79,6 +77,8 @@ private:
 
     DramConfig m_config;
     Time m_line_service;
+    Time m_row_service;           ///< the same while no refresh stops it; where a device is known
+    std::uint64_t m_lines = 0;    ///< of the device
     std::vector<Time> m_free_at;  ///< by subchannel
     Time m_blocked;               ///< until when a full queue keeps requests waiting
     std::vector<Queue> m_queues;  ///< by subchannel; empty without a device
