@@ -29,6 +29,15 @@ std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config) {
     throw InvariantError("unknown implementation of the index");
 }
 
+/// The card of a run, with memory for the rings that its host keeps there.
+card::CardConfig card_of(const RunConfig& config) {
+    card::CardConfig card = config.card;
+    if (config.driver.queue == driver::QueuePlace::kHdm) {
+        card.ring_memory = driver::CardDriver::ring_memory(config.driver);
+    }
+    return card;
+}
+
 std::uint64_t frames_of(const RunConfig& config) {
     return config.node.kv_budget / config.block.bytes();
 }
@@ -60,12 +69,12 @@ Platform::Platform(const RunConfig& config, workload::Workload workload, bool ch
       m_step_time(config.node, config.block.bytes_per_token()),
       m_index(make_index(config.card.index)),
       m_card(
-          std::make_unique<card::Type3Card>("card", config.card, config.block.bytes(), *m_index)) {
+          std::make_unique<card::Type3Card>("card", card_of(config), config.block.bytes(), *m_index)) {
     make_driver();
     m_engine = std::make_unique<serving::Engine>("engine", config.serving, m_workload, m_step_time,
                                                  m_hbm.frames(), config.workload.warm_up, m_ledger);
     m_control = std::make_unique<control::ControlPlane>(
-        config.control, m_workload, m_card->data_plane().tier().frames().capacity(), m_hbm,
+        config.control, m_workload, m_card->data_plane().tier().room().capacity() / engine::granules(m_hbm.block()), m_hbm,
         m_ledger, *m_driver, *m_engine);
     m_engine->bind(*m_control);
     m_engine->listen(static_cast<serving::WarmUpListener&>(*this));
@@ -82,6 +91,10 @@ void Platform::make_driver() {
             card_driver->mmio.bind(m_card->mmio);
             m_card->dma.bind(*card_driver);
             m_card->data_plane().observe(*card_driver);
+            if (m_config.driver.queue == driver::QueuePlace::kHdm) {
+                m_card->map_whole();
+                card_driver->mem.bind(m_card->mem.socket);
+            }
             m_driver = std::move(card_driver);
             return;
         }
@@ -141,7 +154,7 @@ void Platform::check_conservation() const {
             promoted.count, m_hbm.written().count, m_moves.promoted_bytes().count, demoted.count,
             m_hbm.read().count, m_moves.demoted_bytes().count));
     }
-    const std::uint64_t named = plane.tier().frames().used();
+    const std::uint64_t named = plane.tier().blocks();
     if (m_config.driver.mechanism == driver::Mechanism::kCard && named != m_control->tier_used()) {
         throw InvariantError(fmt::format("blocks are lost: {} in the tier, {} in the directory",
                                          named, m_control->tier_used()));
