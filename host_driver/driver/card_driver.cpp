@@ -29,10 +29,38 @@ std::uint8_t opcode(MoveKind kind) {
     switch (kind) {
         case MoveKind::kPromote:
             return static_cast<std::uint8_t>(engine::Opcode::kPromote);
+        case MoveKind::kPrefetch:
+            return static_cast<std::uint8_t>(engine::Opcode::kPrefetch);
         case MoveKind::kDemote:
             return static_cast<std::uint8_t>(engine::Opcode::kDemote);
         case MoveKind::kDiscard:
             return static_cast<std::uint8_t>(engine::Opcode::kDiscard);
+    }
+    throw InvariantError("unknown kind of move");
+}
+
+std::uint8_t transfer_class(MoveKind kind) {
+    switch (kind) {
+        case MoveKind::kPromote:
+            return static_cast<std::uint8_t>(engine::TransferClass::kDemand);
+        case MoveKind::kPrefetch:
+            return static_cast<std::uint8_t>(engine::TransferClass::kPrefetch);
+        case MoveKind::kDemote:
+        case MoveKind::kDiscard:
+            return static_cast<std::uint8_t>(engine::TransferClass::kDemotion);
+    }
+    throw InvariantError("unknown kind of move");
+}
+
+std::uint16_t queue_of(MoveKind kind) {
+    switch (kind) {
+        case MoveKind::kPromote:
+            return 0;
+        case MoveKind::kDemote:
+        case MoveKind::kDiscard:
+            return 1;
+        case MoveKind::kPrefetch:
+            return 2;
     }
     throw InvariantError("unknown kind of move");
 }
@@ -95,7 +123,7 @@ void CardDriver::submit(const MoveRun& run) {
     const std::uint32_t id = take_ticket();
     Ticket& ticket = m_tickets[id];
     ticket.token = run.token;
-    ticket.queue = run.kind == MoveKind::kPromote ? 0 : 1;
+    ticket.queue = queue_of(run.kind);
     ticket.decided = run.decided;
     ticket.frames_ready = run.frames_ready;
     const std::uint32_t length_4k = engine::granules(m_hbm.block());
@@ -107,9 +135,7 @@ void CardDriver::submit(const MoveRun& run) {
     const std::uint64_t low = list ? kLists + id * kListStride : run.moves[0].slot;
     ticket.intent = {.opcode = opcode(run.kind),
                      .flags = list ? engine::kGatherList : std::uint8_t{0},
-                     .transfer_class = static_cast<std::uint8_t>(
-                         run.kind == MoveKind::kPromote ? engine::TransferClass::kDemand
-                                                        : engine::TransferClass::kDemotion),
+                     .transfer_class = transfer_class(run.kind),
                      .count = static_cast<std::uint16_t>(run.moves.size()),
                      .id = id,
                      .key_low = list ? 0 : run.moves[0].key.low,

@@ -20,7 +20,8 @@
 
 namespace kvplane::driver {
 
-/// Queue pair 0 takes promotions; queue pair 1 discards and demotions, in order.
+/// Queue pair 0 takes promotions; queue pair 1 discards and demotions, in order; queue pair 2
+/// prefetches, so that their backlog holds up no doorbell of the others.
 class CardDriver final : public sc_core::sc_module,
                          public Driver,
                          public engine::DmaTargetIf,
@@ -47,7 +48,7 @@ public:
     void block_demoted(const engine::BlockMove& move) override;
 
 private:
-    static constexpr std::uint32_t kQueues = 2;
+    static constexpr std::uint32_t kQueues = 3;
     static constexpr std::uint16_t kHbmWindow = 0;
 
     /// An intent that the card has not completed. Its id is its index.

@@ -14,7 +14,8 @@ engine::DataPlaneConfig data_plane_config(const CardConfig& config, Bytes block)
                        .flight = config.flight},
             .tier_capacity = config.tier_capacity,
             .block = block,
-            .payload_bytes = config.payload == Payload::kBytes};
+            .payload_bytes = config.payload == Payload::kBytes,
+            .queues = kQueuePairs};
 }
 
 cxl::MemTargetConfig mem_config(const CardConfig& config) {
