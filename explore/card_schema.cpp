@@ -23,8 +23,7 @@ void describe_scheduler(Table& t, engine::EngineConfig& engine) {
     t.key("late_drop", c.late_drop, flag(),
           {kChosen, "plain earliest-deadline-first collapses in overload",
            "Drops a prefetch that cannot make its deadline any more when its turn comes."});
-    t.key("tenant_rate", c.tenant_rate,
-          between<Rate>({1'000'000}, {1'000'000'000'000}),
+    t.key("tenant_rate", c.tenant_rate, between<Rate>({1'000'000}, {1'000'000'000'000}),
           {kChosen, "off by default", "Limits each tenant in each direction; null: no limit."});
     t.key("tenant_burst", c.tenant_burst, between<Bytes>({0}, Bytes::from_gib(16)),
           {kChosen, "design parameter; three blocks of 5 MiB",
@@ -73,8 +72,7 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
               {kChosen, "huge pages of x86", "Of a translation."});
         t.key("hit", a.hit, latency, {kAssumed, "assumed: 2 cycles at 1 GHz", "Of a lookup."});
         t.key("miss", a.miss, latency,
-              {kAssumed, "assumed: 741 ns round trip and a walk",
-               "ATS request, walk and answer."});
+              {kAssumed, "assumed: 741 ns round trip and a walk", "ATS request, walk and answer."});
     });
     t.key("pin_budget", c.pin_budget, between<Bytes>({4'096}, {UINT64_MAX}),
           {kAssumed, "assumed", "Bytes that each tenant may pin."});

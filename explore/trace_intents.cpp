@@ -64,9 +64,9 @@ std::string flaw_of(const Intent& intent) {
 
 std::string flags_of(const Intent& intent) {
     std::string text;
-    for (const auto& [bit, name] : {std::pair{engine::kGatherList, "list"},
-                                    std::pair{engine::kOddPass, "odd"},
-                                    std::pair{engine::kMapped, "mapped"}}) {
+    for (const auto& [bit, name] :
+         {std::pair{engine::kGatherList, "list"}, std::pair{engine::kOddPass, "odd"},
+          std::pair{engine::kMapped, "mapped"}}) {
         if ((intent.flags & bit) == 0) continue;
         text += text.empty() ? name : fmt::format("+{}", name);
     }
@@ -102,15 +102,13 @@ void print_line(const Json& row, std::ostream& out) {
     const auto text = [&](const char* key) { return row[key].get<std::string>(); };
     const std::string what =
         row["list"].is_null() ? text("key") : fmt::format("list {}", text("list"));
-    const std::string where =
-        row["slot"].is_null() ? std::string("-") : row["slot"].dump();
-    out << fmt::format("{:>6} {:>6} {:<13} {:<8} {:>6} {:>5} {:<32} {:>3}:{:<10} {:>10} {:>14} {}{}\n",
-                       row["n"].get<std::size_t>(), row["id"].get<std::uint32_t>(),
-                       text("opcode"), text("class"), row["tenant"].get<int>(),
-                       row["count"].get<int>(), what, row["window"].get<int>(), where,
-                       row["bytes"].get<std::uint64_t>(),
-                       row["deadline_ns"].get<std::uint64_t>(), text("flags"),
-                       text("flaw").empty() ? "" : "  FLAW: " + text("flaw"));
+    const std::string where = row["slot"].is_null() ? std::string("-") : row["slot"].dump();
+    out << fmt::format(
+        "{:>6} {:>6} {:<13} {:<8} {:>6} {:>5} {:<32} {:>3}:{:<10} {:>10} {:>14} {}{}\n",
+        row["n"].get<std::size_t>(), row["id"].get<std::uint32_t>(), text("opcode"), text("class"),
+        row["tenant"].get<int>(), row["count"].get<int>(), what, row["window"].get<int>(), where,
+        row["bytes"].get<std::uint64_t>(), row["deadline_ns"].get<std::uint64_t>(), text("flags"),
+        text("flaw").empty() ? "" : "  FLAW: " + text("flaw"));
 }
 
 }  // namespace

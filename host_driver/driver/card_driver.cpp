@@ -23,7 +23,7 @@ constexpr std::uint64_t kSubmissionRings = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCompletionRings = std::uint64_t{2} << 32;
 constexpr std::uint64_t kLists = std::uint64_t{1} << 40;
 constexpr std::uint64_t kListsEnd = std::uint64_t{1} << 46;
-constexpr std::uint64_t kHbm = kListsEnd;  // slots of the GPU's window
+constexpr std::uint64_t kHbm = kListsEnd;                      // slots of the GPU's window
 constexpr std::uint64_t kListStride = std::uint64_t{1} << 21;  // 65,535 x 24 B fit
 static_assert(kLongestRun * sizeof(GatherEntry) <= kListStride);
 
@@ -57,10 +57,38 @@ std::uint8_t opcode(MoveKind kind) {
     switch (kind) {
         case MoveKind::kPromote:
             return static_cast<std::uint8_t>(engine::Opcode::kPromote);
+        case MoveKind::kPrefetch:
+            return static_cast<std::uint8_t>(engine::Opcode::kPrefetch);
         case MoveKind::kDemote:
             return static_cast<std::uint8_t>(engine::Opcode::kDemote);
         case MoveKind::kDiscard:
             return static_cast<std::uint8_t>(engine::Opcode::kDiscard);
+    }
+    throw InvariantError("unknown kind of move");
+}
+
+std::uint8_t transfer_class(MoveKind kind) {
+    switch (kind) {
+        case MoveKind::kPromote:
+            return static_cast<std::uint8_t>(engine::TransferClass::kDemand);
+        case MoveKind::kPrefetch:
+            return static_cast<std::uint8_t>(engine::TransferClass::kPrefetch);
+        case MoveKind::kDemote:
+        case MoveKind::kDiscard:
+            return static_cast<std::uint8_t>(engine::TransferClass::kDemotion);
+    }
+    throw InvariantError("unknown kind of move");
+}
+
+std::uint16_t queue_of(MoveKind kind) {
+    switch (kind) {
+        case MoveKind::kPromote:
+            return 0;
+        case MoveKind::kDemote:
+        case MoveKind::kDiscard:
+            return 1;
+        case MoveKind::kPrefetch:
+            return 2;
     }
     throw InvariantError("unknown kind of move");
 }
@@ -83,8 +111,7 @@ CardDriver::CardDriver(sc_core::sc_module_name name, const DriverConfig& config,
 void CardDriver::end_of_elaboration() {
     m_boot_generation = static_cast<std::uint8_t>(
         access_register(tlm::TLM_READ_COMMAND, management::kBootGenerationRegister, 0));
-    m_ring_memory =
-        access_register(tlm::TLM_READ_COMMAND, management::kRingMemoryRegister, 0);
+    m_ring_memory = access_register(tlm::TLM_READ_COMMAND, management::kRingMemoryRegister, 0);
     for (std::uint32_t q = 0; q < kQueues; ++q) set_up_queue(q);
     write_register(management::kCommandRegister, management::kBusMasterEnable);
 }
@@ -142,7 +169,7 @@ void CardDriver::submit(const MoveRun& run) {
     const std::uint32_t id = take_ticket();
     Ticket& ticket = m_tickets[id];
     ticket.token = run.token;
-    ticket.queue = run.kind == MoveKind::kPromote ? 0 : 1;
+    ticket.queue = queue_of(run.kind);
     ticket.decided = run.decided;
     ticket.frames_ready = run.frames_ready;
     const std::uint32_t length_4k = engine::granules(m_hbm.block());
@@ -154,9 +181,7 @@ void CardDriver::submit(const MoveRun& run) {
     const std::uint64_t low = list ? kLists + id * kListStride : run.moves[0].slot;
     ticket.intent = {.opcode = opcode(run.kind),
                      .flags = list ? engine::kGatherList : std::uint8_t{0},
-                     .transfer_class = static_cast<std::uint8_t>(
-                         run.kind == MoveKind::kPromote ? engine::TransferClass::kDemand
-                                                        : engine::TransferClass::kDemotion),
+                     .transfer_class = transfer_class(run.kind),
                      .count = static_cast<std::uint16_t>(run.moves.size()),
                      .id = id,
                      .key_low = list ? 0 : run.moves[0].key.low,

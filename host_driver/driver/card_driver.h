@@ -20,12 +20,13 @@
 
 namespace kvplane::driver {
 
-/// Queue pair 0 takes promotions; queue pair 1 discards and demotions, in order.
+/// Queue pair 0 takes promotions; queue pair 1 discards and demotions, in order; queue pair 2
+/// prefetches, so that their backlog holds up no doorbell of the others.
 class CardDriver final : public sc_core::sc_module,
                          public Driver,
                          public engine::DmaTargetIf,
                          public engine::MoveObserver {
-    static constexpr std::uint32_t kQueues = 2;
+    static constexpr std::uint32_t kQueues = 3;
 
 public:
     CardDriver(sc_core::sc_module_name name, const DriverConfig& config, gpu::HbmPool& hbm,

@@ -26,7 +26,7 @@ void HostIssuedDriver::submit(const MoveRun& run) {
         return;
     }
     const auto direction =
-        run.kind == MoveKind::kPromote ? BulkDirection::kRead : BulkDirection::kWrite;
+        run.kind == MoveKind::kDemote ? BulkDirection::kWrite : BulkDirection::kRead;
     Direction& queue = m_directions[static_cast<std::size_t>(direction)];
     if (queue.free.empty()) {
         queue.free.push_back(static_cast<std::uint32_t>(queue.runs.size()));

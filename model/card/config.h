@@ -26,6 +26,9 @@ enum class DramFidelity : std::uint8_t {
     kLine    ///< every command, by FR-FCFS; moves are not seen there
 };
 
+/// Queue pairs of a card: promotions, demotions and discards, prefetches.
+inline constexpr std::uint32_t kQueuePairs = 3;
+
 /// One card, whole.
 struct CardConfig {
     Bytes tier_capacity = Bytes::from_gib(2048);  ///< DRAM for blocks

@@ -17,7 +17,8 @@ engine::DataPlaneConfig data_plane_config(const CardConfig& config, Bytes block)
             .tier_capacity = config.tier_capacity,
             .ring_memory = config.ring_memory,
             .block = block,
-            .payload_bytes = config.payload == Payload::kBytes};
+            .payload_bytes = config.payload == Payload::kBytes,
+            .queues = kQueuePairs};
 }
 
 cxl::MemTargetConfig mem_config(const CardConfig& config) {
@@ -154,8 +155,7 @@ bool Type3Card::write_portal(tlm::tlm_generic_payload& payload, const sc_core::s
     const std::uint32_t place = m_posted_free.back();
     m_posted_free.pop_back();
     std::memcpy(&m_posted[place], payload.get_data_ptr(), sizeof(engine::Intent));
-    m_doorbells.schedule(now() + from_sc_time(delay) + m_flight,
-                         {payload.get_address(), 0, place});
+    m_doorbells.schedule(now() + from_sc_time(delay) + m_flight, {payload.get_address(), 0, place});
     return true;
 }
 

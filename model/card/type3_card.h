@@ -86,8 +86,7 @@ private:
     static constexpr std::uint32_t kNoDescriptor = UINT32_MAX;
 
     void mmio_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-    [[nodiscard]] bool access_register(tlm::tlm_generic_payload& payload,
-                                       sc_core::sc_time& delay);
+    [[nodiscard]] bool access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
     [[nodiscard]] bool write_portal(tlm::tlm_generic_payload& payload,
                                     const sc_core::sc_time& delay);
     void ring();

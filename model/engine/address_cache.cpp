@@ -56,8 +56,6 @@ void AddressCache::invalidate(std::uint32_t pasid, Hpa address) {
     }
 }
 
-void AddressCache::clear() {
-    std::fill(m_entries.begin(), m_entries.end(), Entry{});
-}
+void AddressCache::clear() { std::fill(m_entries.begin(), m_entries.end(), Entry{}); }
 
 }  // namespace kvplane::engine

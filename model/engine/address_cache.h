@@ -14,10 +14,10 @@ struct AddressCacheConfig {
     /// Requests carry a PASID and untranslated addresses need a translation; off: the host gives
     /// bus addresses and nothing is looked up.
     bool pasid = false;
-    std::uint32_t entries = 64;             ///< a power of two, at least 4
-    Bytes page = Bytes::from_mib(2);        ///< of a translation; a power of two
-    Time hit = Time::from_ns(2);            ///< assumed: two cycles at 1 GHz
-    Time miss = Time::from_ns(1'000);       ///< ATS request and answer, with a walk; assumed
+    std::uint32_t entries = 64;        ///< a power of two, at least 4
+    Bytes page = Bytes::from_mib(2);   ///< of a translation; a power of two
+    Time hit = Time::from_ns(2);       ///< assumed: two cycles at 1 GHz
+    Time miss = Time::from_ns(1'000);  ///< ATS request and answer, with a walk; assumed
 };
 
 struct AddressCacheCounters {

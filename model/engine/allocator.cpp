@@ -150,8 +150,7 @@ void TierAllocator::mark(std::uint64_t start, std::uint64_t length, bool taken) 
     if (m_taken.size() * 64 < end) m_taken.resize((end + 63) / 64);
     for (std::uint64_t at = start; at < end; at = (at / 64 + 1) * 64) {
         const std::uint64_t bits = std::min<std::uint64_t>(64 - at % 64, end - at);
-        const std::uint64_t mask = (bits == 64 ? ~std::uint64_t{0}
-                                               : (std::uint64_t{1} << bits) - 1)
+        const std::uint64_t mask = (bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1)
                                    << at % 64;
         std::uint64_t& word = m_taken[at / 64];
         if ((word & mask) != (taken ? 0 : mask)) {

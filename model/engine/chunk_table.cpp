@@ -9,8 +9,8 @@ namespace kvplane::engine {
 
 std::vector<std::uint32_t> ChunkTable::crcs(std::span<const std::uint8_t> payload) const {
     std::vector<std::uint32_t> made;
-    for (; !payload.empty(); payload = payload.subspan(std::min<std::size_t>(m_chunk.count,
-                                                                             payload.size()))) {
+    for (; !payload.empty();
+         payload = payload.subspan(std::min<std::size_t>(m_chunk.count, payload.size()))) {
         made.push_back(crc32c(payload.first(std::min<std::size_t>(m_chunk.count, payload.size()))));
     }
     return made;

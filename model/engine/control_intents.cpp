@@ -72,8 +72,8 @@ Status DataPlane::apply(MoveJob& job, const MoveJob::Block& block, const Tier::F
             (void)m_tier.share(found.frame, static_cast<TenantId>(job.intent.argument));
             return Status::kOk;
         case Opcode::kRelease: {
-            const Tier::Released gone = m_tier.release(block.key, found.frame, job.intent.tenant,
-                                                       found.record_done);
+            const Tier::Released gone =
+                m_tier.release(block.key, found.frame, job.intent.tenant, found.record_done);
             done = std::max(done, gone.done);
             m_counters.released_blocks += gone.last ? 1 : 0;
             return Status::kOk;
@@ -86,8 +86,8 @@ Status DataPlane::apply(MoveJob& job, const MoveJob::Block& block, const Tier::F
 Status DataPlane::pin(MoveJob& job, TierFrame frame) {
     const bool mapped = (job.intent.flags & kMapped) != 0;
     if (mapped && m_tier.extents(frame).count != 1) return Status::kRejected;
-    const Time life = std::min(Time::from_ms(job.intent.argument),
-                               m_config.movers.engine.longest_pin);
+    const Time life =
+        std::min(Time::from_ms(job.intent.argument), m_config.movers.engine.longest_pin);
     if (!m_tier.leases().pin(frame.record, job.intent.tenant, m_tier.size(frame), now() + life,
                              now())) {
         return Status::kRejected;
@@ -102,14 +102,14 @@ Status DataPlane::pin(MoveJob& job, TierFrame frame) {
 Status DataPlane::retain(const MoveJob& job, const MoveJob::Block& block, Time& done) {
     const index::PolicyAnswer old = m_policy->read(block.key, done);
     const index::PolicyRecord& record = old.record;
-    const index::PolicyAnswer made = m_policy->update(
-        {.key = block.key,
-         .reuse_score = job.intent.argument,
-         .priority_class = record.priority_class,
-         .priority = record.priority,
-         .intent = record.intent,
-         .flags = static_cast<std::uint8_t>(record.flags | kRetained)},
-        std::nullopt, old.done, job.intent.tenant);
+    const index::PolicyAnswer made =
+        m_policy->update({.key = block.key,
+                          .reuse_score = job.intent.argument,
+                          .priority_class = record.priority_class,
+                          .priority = record.priority,
+                          .intent = record.intent,
+                          .flags = static_cast<std::uint8_t>(record.flags | kRetained)},
+                         std::nullopt, old.done, job.intent.tenant);
     done = std::max(done, made.done);
     return status_of(made.status, true);
 }
@@ -132,8 +132,7 @@ void DataPlane::update_policy(std::uint32_t id) {
             job.status = Status::kMalformed;
             break;
         }
-        const index::PolicyAnswer made =
-            m_policy->update(change, expect, now(), job.intent.tenant);
+        const index::PolicyAnswer made = m_policy->update(change, expect, now(), job.intent.tenant);
         done = std::max(done, made.done);
         bool may_read = false;
         if (made.status == index::Status::kExists) {

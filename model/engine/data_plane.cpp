@@ -297,9 +297,8 @@ BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time star
                                          block, job.intent.id, -waited.ps));
     }
     stages[Stage::kQueueOwn] = std::min(waited, start - job.first_start);
-    stages[Stage::kQueueOther] =
-        waited - stages[Stage::kQueueOwn] + (job.fetch_started - job.arrived) +
-        (job.started - job.admitted);
+    stages[Stage::kQueueOther] = waited - stages[Stage::kQueueOwn] +
+                                 (job.fetch_started - job.arrived) + (job.started - job.admitted);
     return move;
 }
 

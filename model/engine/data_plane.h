@@ -274,9 +274,9 @@ private:
     EventHeap<Event> m_events;
     MoveObserver* m_observer = nullptr;
     std::vector<IntentQueue> m_queues;
-    std::vector<Batch> m_batches;        ///< by queue
-    std::vector<Time> m_fetch_started;   ///< by queue
-    std::vector<Time> m_last_admitted;   ///< by queue
+    std::vector<Batch> m_batches;                   ///< by queue
+    std::vector<Time> m_fetch_started;              ///< by queue
+    std::vector<Time> m_last_admitted;              ///< by queue
     std::vector<std::uint32_t> m_held_completions;  ///< jobs, while the card is no bus master
     std::vector<Invalidation> m_invalidations;
     std::vector<Delivery> m_deliveries;  ///< in order of arrival, those before m_next_delivery done

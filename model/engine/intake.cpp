@@ -156,15 +156,15 @@ void DataPlane::take_in(std::uint32_t queue, const IntentQueue::Fetched& fetched
 Status DataPlane::check(const Intent& intent, const management::QueueSetup& setup) const {
     const auto opcode = static_cast<Opcode>(intent.opcode);
     const bool list = (intent.flags & kGatherList) != 0;
-    const bool sound =
-        intent.crc == intent_crc(intent) && intent.format_version == kFormatVersion &&
-        intent.opcode != 0 && intent.opcode <= kLastOpcode && intent.count != 0 &&
-        (list ? !is_single(opcode) : intent.count == 1) &&
-        intent.transfer_class >= static_cast<std::uint8_t>(kMostUrgentClass) &&
-        intent.transfer_class <= static_cast<std::uint8_t>(kLeastUrgentClass) &&
-        (setup.tenant == management::kAnyTenant || setup.tenant == intent.tenant) &&
-        intent.tenant != kEveryTenant && is_argument_sound(opcode, intent.argument) &&
-        check_target(intent, setup);
+    const bool sound = intent.crc == intent_crc(intent) &&
+                       intent.format_version == kFormatVersion && intent.opcode != 0 &&
+                       intent.opcode <= kLastOpcode && intent.count != 0 &&
+                       (list ? !is_single(opcode) : intent.count == 1) &&
+                       intent.transfer_class >= static_cast<std::uint8_t>(kMostUrgentClass) &&
+                       intent.transfer_class <= static_cast<std::uint8_t>(kLeastUrgentClass) &&
+                       (setup.tenant == management::kAnyTenant || setup.tenant == intent.tenant) &&
+                       intent.tenant != kEveryTenant &&
+                       is_argument_sound(opcode, intent.argument) && check_target(intent, setup);
     if (!sound) return Status::kMalformed;
     if (intent.boot_generation != m_registers.boot_generation()) return Status::kMissing;
     return Status::kOk;
@@ -249,8 +249,8 @@ bool DataPlane::read_blocks(MoveJob& job) {
         const bool fits = i + 1 == m_list.size() ? length != 0 && length <= job.intent.length_4k
                                                  : length == job.intent.length_4k;
         job.blocks[i].size = size_of(length);
-        if (!fits || !setup_of(job).windows[job.window()].holds(m_list[i].slot,
-                                                                job.blocks[i].size)) {
+        if (!fits ||
+            !setup_of(job).windows[job.window()].holds(m_list[i].slot, job.blocks[i].size)) {
             return false;
         }
     }

@@ -38,8 +38,8 @@ inline constexpr std::uint8_t kLastOpcode = 13;
 
 /// Names as in `kvplane trace intents`, by opcode.
 inline constexpr std::array<std::string_view, kLastOpcode + 1> kOpcodeNames{
-    "?",     "promote",       "prefetch", "demote",  "discard",   "pin",   "unpin", "retain",
-    "share", "update-policy", "cancel",   "release", "re-encode", "query"};
+    "?",      "promote", "prefetch",      "demote", "discard", "pin",       "unpin",
+    "retain", "share",   "update-policy", "cancel", "release", "re-encode", "query"};
 
 /// Of a run the first `argument` blocks were done, whatever the status, and the status is that of
 /// the next.
@@ -58,9 +58,9 @@ enum class Status : std::uint8_t {
     kMalformed = 7,  ///< nothing was done
     kUnknown = 8,    ///< the device refused some of the payload
 };
-inline constexpr std::array<std::string_view, 9> kStatusNames{
-    "ok",       "clipped", "rejected",  "missing", "not-owner",
-    "poisoned", "busy",    "malformed", "unknown"};
+inline constexpr std::array<std::string_view, 9> kStatusNames{"ok",      "clipped",   "rejected",
+                                                              "missing", "not-owner", "poisoned",
+                                                              "busy",    "malformed", "unknown"};
 
 /// Transfer classes, most urgent first.
 enum class TransferClass : std::uint8_t { kDemand = 1, kPrefetch = 2, kDemotion = 3, kScrub = 4 };

@@ -51,8 +51,8 @@ public:
             if (setup.place == management::QueuePlace::kPortal) {
                 fetched.intent = m_portal[m_head];
             } else {
-                read(fetch_offset(), std::span(reinterpret_cast<std::uint8_t*>(&fetched.intent),
-                                               sizeof(Intent)));
+                read(fetch_offset(),
+                     std::span(reinterpret_cast<std::uint8_t*>(&fetched.intent), sizeof(Intent)));
                 fetched.stale = ((fetched.intent.flags & kOddPass) != 0) != m_odd_pass;
             }
             take(setup, fetched);

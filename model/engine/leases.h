@@ -31,8 +31,8 @@ public:
     bool revoke(std::uint32_t record, TenantId tenant);
     [[nodiscard]] bool granted(std::uint32_t record, TenantId tenant) const;
 
-    /// Pins a block of `size` for `tenant` until `expiry`, in place of an earlier pin of his. False,
-    /// and nothing changed, where his budget does not allow it.
+    /// Pins a block of `size` for `tenant` until `expiry`, in place of an earlier pin of his.
+    /// False, and nothing changed, where his budget does not allow it.
     [[nodiscard]] bool pin(std::uint32_t record, TenantId tenant, Bytes size, Time expiry,
                            Time now);
     /// False where he has no pin.

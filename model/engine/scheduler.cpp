@@ -102,10 +102,9 @@ void Scheduler::clear(std::vector<std::uint32_t>& ids) {
         m_jobs[id].where = Where::kAbsent;
         m_jobs[id].waits = false;
     }
-    std::sort(ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end(),
-              [&](std::uint32_t a, std::uint32_t b) {
-                  return m_jobs[a].sequence < m_jobs[b].sequence;
-              });
+    std::sort(
+        ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end(),
+        [&](std::uint32_t a, std::uint32_t b) { return m_jobs[a].sequence < m_jobs[b].sequence; });
     m_classes = {};
     m_tenants.clear();
     m_waiting = 0;
@@ -256,8 +255,8 @@ bool Scheduler::given_up_as_late(const Job& job, Time begins, Rate rate) {
         return false;
     }
     const Uint128 left = what.work() - job.from;
-    const auto needed = static_cast<std::int64_t>((left + rate.bytes_per_second - 1) /
-                                                  rate.bytes_per_second);
+    const auto needed =
+        static_cast<std::int64_t>((left + rate.bytes_per_second - 1) / rate.bytes_per_second);
     if (begins.ps + needed <= what.deadline.ps) return false;
     ClassCounters& counters = m_counters[class_of(what.priority)];
     ++counters.late_drops;

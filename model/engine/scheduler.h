@@ -29,10 +29,10 @@ enum class SchedulerPolicy : std::uint8_t {
 
 struct SchedulerConfig {
     SchedulerPolicy policy = SchedulerPolicy::kEdf;
-    std::uint32_t in_flight = 32;          ///< places of each class in the in-flight table
-    Bytes quantum = Bytes::from_mib(1);    ///< of a tenant's turn
-    bool late_drop = true;                 ///< gives up droppable jobs that will be late
-    std::optional<Rate> tenant_rate;       ///< of each tenant's token bucket; none: no regulator
+    std::uint32_t in_flight = 32;        ///< places of each class in the in-flight table
+    Bytes quantum = Bytes::from_mib(1);  ///< of a tenant's turn
+    bool late_drop = true;               ///< gives up droppable jobs that will be late
+    std::optional<Rate> tenant_rate;     ///< of each tenant's token bucket; none: no regulator
     Bytes tenant_burst = Bytes::from_mib(16);  ///< what a tenant saves up while idle
     /// So long a tenant waits for its next block at the most, however deep its debt; zero: for as
     /// long as the debt takes.
@@ -43,11 +43,11 @@ struct SchedulerConfig {
 
 /// What became of the blocks of one class.
 struct ClassCounters {
-    std::uint64_t jobs = 0;          ///< pushed
-    std::uint64_t drained = 0;       ///< blocks
-    std::uint64_t missed = 0;        ///< blocks drained behind their deadline, or given up for it
-    std::uint64_t late_drops = 0;    ///< jobs given up because they would be late
-    std::uint64_t timeouts = 0;      ///< jobs given up because their destination stalled
+    std::uint64_t jobs = 0;        ///< pushed
+    std::uint64_t drained = 0;     ///< blocks
+    std::uint64_t missed = 0;      ///< blocks drained behind their deadline, or given up for it
+    std::uint64_t late_drops = 0;  ///< jobs given up because they would be late
+    std::uint64_t timeouts = 0;    ///< jobs given up because their destination stalled
 };
 
 class Scheduler final : public FlowQueue {
@@ -102,8 +102,9 @@ private:
         std::array<std::int64_t, kClasses> credit{};  ///< of its turn, in bytes
     };
     struct Class {
-        std::vector<std::uint32_t> table;    ///< ids, in no order
-        std::vector<std::uint32_t> backlog;  ///< ids in order of arrival; those before head are gone
+        std::vector<std::uint32_t> table;  ///< ids, in no order
+        std::vector<std::uint32_t>
+            backlog;  ///< ids in order of arrival; those before head are gone
         std::size_t head = 0;
         std::uint32_t turn = 0;  ///< the tenant that was served last
         [[nodiscard]] bool empty() const { return table.empty() && head == backlog.size(); }

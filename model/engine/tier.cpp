@@ -86,13 +86,10 @@ Tier::Found Tier::find(const block::BlockKey& key, TenantId tenant, Time at) {
 
 Tier::Reservation Tier::refused(const block::BlockKey& key, TenantId owner, Time at) {
     const Found found = find(key, owner, at);
-    const bool taken = found.present || (found.taken && found.right != Right::kNone) ||
-                       orphaned(key);
-    return {taken ? Room::kTaken : Room::kNo,
-            {},
-            found.issued,
-            found.lookup_done,
-            found.record_done};
+    const bool taken =
+        found.present || (found.taken && found.right != Right::kNone) || orphaned(key);
+    return {
+        taken ? Room::kTaken : Room::kNo, {}, found.issued, found.lookup_done, found.record_done};
 }
 
 Tier::Reservation Tier::reserve(const block::BlockKey& key, Bytes size, TenantId owner, Time at) {
@@ -231,11 +228,11 @@ bool Tier::share(TierFrame frame, TenantId tenant) {
 }
 
 bool Tier::moving(TierFrame frame) const {
-    return m_entries[frame.record].state ==
-           static_cast<std::uint64_t>(index::EntryState::kMoving);
+    return m_entries[frame.record].state == static_cast<std::uint64_t>(index::EntryState::kMoving);
 }
 
-Tier::Released Tier::release(const block::BlockKey& key, TierFrame frame, TenantId tenant, Time at) {
+Tier::Released Tier::release(const block::BlockKey& key, TierFrame frame, TenantId tenant,
+                             Time at) {
     HotRecord& hot = m_records[frame.record];
     (void)m_leases.unpin(frame.record, tenant, at);
     if (hot.owner == tenant) {
@@ -299,11 +296,10 @@ void Tier::audit() const {
     for (const Orphan& orphan : m_orphans) without_entry += orphan.has_no_entry ? 1 : 0;
     if (named != m_blocks || room != m_room.used() || entries + without_entry > named ||
         entries + m_moves + m_orphans.size() < named || idle_holds != 0) {
-        throw InvariantError(
-            fmt::format("tier: {} blocks, {} records of {} granules, {} granules in use, {} index "
-                        "entries, {} moves, {} lost blocks in frames, {} free frames held",
-                        m_blocks, named, room, m_room.used(), entries, m_moves, m_orphans.size(),
-                        idle_holds));
+        throw InvariantError(fmt::format(
+            "tier: {} blocks, {} records of {} granules, {} granules in use, {} index "
+            "entries, {} moves, {} lost blocks in frames, {} free frames held",
+            m_blocks, named, room, m_room.used(), entries, m_moves, m_orphans.size(), idle_holds));
     }
 }
 

@@ -199,7 +199,7 @@ private:
     std::uint64_t m_moves = 0;  ///< under way
     // By record number:
     std::vector<index::HotRecord> m_records;
-    std::vector<Place> m_places;  ///< no extents: the record is not in use
+    std::vector<Place> m_places;             ///< no extents: the record is not in use
     std::vector<index::Entry> m_entries;     ///< as committed
     std::vector<std::uint32_t> m_transfers;  ///< that use the frame, a block's way in included
     std::vector<bool> m_arriving;            ///< no entry leads there yet

@@ -94,8 +94,7 @@ void Tier::lose(const block::BlockKey& key, TierFrame frame) {
 }
 
 void Tier::drop_orphan(TierFrame frame) {
-    std::erase_if(m_orphans,
-                  [&](const Orphan& orphan) { return orphan.frame == frame; });
+    std::erase_if(m_orphans, [&](const Orphan& orphan) { return orphan.frame == frame; });
 }
 
 bool Tier::is_orphan(TierFrame frame) const {
@@ -104,16 +103,14 @@ bool Tier::is_orphan(TierFrame frame) const {
 }
 
 bool Tier::orphaned(const block::BlockKey& key) const {
-    return std::any_of(m_orphans.begin(), m_orphans.end(),
-                       [&](const Orphan& one) {
-                           return one.has_no_entry && !one.superseded && one.key == key;
-                       });
+    return std::any_of(m_orphans.begin(), m_orphans.end(), [&](const Orphan& one) {
+        return one.has_no_entry && !one.superseded && one.key == key;
+    });
 }
 
 bool Tier::release_orphan(TierFrame frame) {
-    const auto orphan = std::find_if(m_orphans.begin(), m_orphans.end(), [&](const Orphan& one) {
-        return one.frame == frame;
-    });
+    const auto orphan = std::find_if(m_orphans.begin(), m_orphans.end(),
+                                     [&](const Orphan& one) { return one.frame == frame; });
     if (orphan == m_orphans.end()) return false;
     if (orphan->has_no_entry && m_transfers[frame.record] == 0) {
         drop_orphan(frame);

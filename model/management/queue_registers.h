@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The registers of the engine's own PCI function: what the engine is, and a page with doorbells for
-/// each pair of queues. 8-byte accesses, aligned; a portal takes 64 bytes at once. Anything else is
-/// refused.
+/// The registers of the engine's own PCI function: what the engine is, and a page with doorbells
+/// for each pair of queues. 8-byte accesses, aligned; a portal takes 64 bytes at once. Anything
+/// else is refused.
 ///
 ///     0x0000  ID "KVPLANE1"     RO      0x0010  tier capacity, bytes    RO
 ///     0x0008  boot generation   RO      0x0018  number of queue pairs   RO
@@ -165,8 +165,7 @@ public:
 
 private:
     [[nodiscard]] bool write_queue(std::uint32_t queue, QueueRegister which, std::uint64_t value);
-    [[nodiscard]] bool write_window(std::uint32_t queue, std::uint64_t offset,
-                                    std::uint64_t value);
+    [[nodiscard]] bool write_window(std::uint32_t queue, std::uint64_t offset, std::uint64_t value);
     [[nodiscard]] bool can_enable(const QueueSetup& setup) const;
     [[nodiscard]] bool read_global(std::uint64_t offset, std::uint64_t& value) const;
     [[nodiscard]] bool read_queue(std::uint32_t queue, QueueRegister which,

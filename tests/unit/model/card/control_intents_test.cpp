@@ -43,9 +43,9 @@ protected:
 TEST_F(ControlIntentsTest, AnothersBlockIsMissingInEveryWayAnAbsentOneIs) {
     Bench bench(baseline(16), kBlock);
     ASSERT_EQ(status(bench, Opcode::kDemote, 1, 7), kOk);
-    for (const Opcode opcode : {Opcode::kPromote, Opcode::kPrefetch, Opcode::kDiscard, Opcode::kPin,
-                                Opcode::kUnpin, Opcode::kRetain, Opcode::kShare, Opcode::kRelease,
-                                Opcode::kReEncode, Opcode::kQuery}) {
+    for (const Opcode opcode :
+         {Opcode::kPromote, Opcode::kPrefetch, Opcode::kDiscard, Opcode::kPin, Opcode::kUnpin,
+          Opcode::kRetain, Opcode::kShare, Opcode::kRelease, Opcode::kReEncode, Opcode::kQuery}) {
         std::array<Time, 2> took;
         std::array<Done, 2> heard;
         for (const std::uint64_t key : {7U, 8U}) {  // there for tenant 1; nowhere
@@ -224,8 +224,7 @@ TEST_F(ControlIntentsTest, ACancelEndsAnIntentAtAnyStageWithOneCompletionEach) {
         const std::uint32_t id =
             bench.host.submit(bench.host.run(Opcode::kPromote, keys_of(0, 2)), 0);
         sc_core::sc_start(static_cast<double>(after), sc_core::SC_NS);
-        const std::uint32_t cancel =
-            bench.host.submit(make(bench, Opcode::kCancel, 0, 0, id), 0);
+        const std::uint32_t cancel = bench.host.submit(make(bench, Opcode::kCancel, 0, 0, id), 0);
         Bench::drain();
         ASSERT_EQ(bench.host.done.size(), 3U) << after;
         Done of_move = bench.host.done[1];

@@ -123,8 +123,7 @@ TEST_F(IntentsTest, AMissIsAnsweredAfterItsLookupAndARecord) {
         begin = now();
         const Time missing = bench.finish(bench.host.intent(opcode, key_of(1))).at - begin;
         // The record of another block is read, so that time does not tell one that is not his.
-        EXPECT_EQ(missing,
-                  malformed + Time::from_ns(6) + bench.card.data_plane().idle_latency());
+        EXPECT_EQ(missing, malformed + Time::from_ns(6) + bench.card.data_plane().idle_latency());
     }
 }
 

@@ -38,7 +38,8 @@ protected:
 
 TEST_F(QueuePlacesTest, ZeroLoadDiffersByTheFetchAlone) {
     std::array<Time, 3> took;
-    for (const QueuePlace place : {QueuePlace::kHostMemory, QueuePlace::kHdm, QueuePlace::kPortal}) {
+    for (const QueuePlace place :
+         {QueuePlace::kHostMemory, QueuePlace::kHdm, QueuePlace::kPortal}) {
         fresh_kernel();
         Bench bench(config(), kBlock);
         bench.load({key_of(1)});
@@ -53,7 +54,8 @@ TEST_F(QueuePlacesTest, ZeroLoadDiffersByTheFetchAlone) {
 }
 
 TEST_F(QueuePlacesTest, ManyPassesOfEachRingLoseNothing) {
-    for (const QueuePlace place : {QueuePlace::kHostMemory, QueuePlace::kHdm, QueuePlace::kPortal}) {
+    for (const QueuePlace place :
+         {QueuePlace::kHostMemory, QueuePlace::kHdm, QueuePlace::kPortal}) {
         fresh_kernel();
         Bench bench(config(), kBlock, "bench", 8);
         bench.load(keys_of(0, 8));
@@ -122,8 +124,8 @@ TEST_F(QueuePlacesTest, ABlockIsCutIntoTheShardsOfItsWindow) {
     Bench bench(bytes, kBlock);
     Bench::drain();
     const auto set = [&](WindowRegister which, std::uint64_t value, std::uint32_t shard = 0) {
-        EXPECT_TRUE(bench.host.write_register(
-            management::window_register(0, 2, which, shard), value));
+        EXPECT_TRUE(
+            bench.host.write_register(management::window_register(0, 2, which, shard), value));
     };
     for (std::uint32_t shard = 0; shard < 8; ++shard) {
         set(WindowRegister::kBase, Host::kDevice + shard * Bytes::from_gib(1).count, shard);
@@ -168,13 +170,12 @@ TEST_F(QueuePlacesTest, TranslationsMissOnceAPageAndAnInvalidationWaitsForWhatUs
     EXPECT_EQ(took[1], took[2]);
     const std::uint64_t misses = bench.card.data_plane().address_cache().counters().misses;
     const auto invalidated = [&] {
-        return bench.host.read_register(
-            management::queue_register(0, QueueRegister::kInvalidated));
+        return bench.host.read_register(management::queue_register(0, QueueRegister::kInvalidated));
     };
     bench.host.submit(bench.host.intent(Opcode::kPromote, key_of(0)));
     sc_core::sc_start(1'300, sc_core::SC_NS);
-    EXPECT_TRUE(bench.host.write_register(
-        management::queue_register(0, QueueRegister::kInvalidate), Host::kDevice));
+    EXPECT_TRUE(bench.host.write_register(management::queue_register(0, QueueRegister::kInvalidate),
+                                          Host::kDevice));
     sc_core::sc_start(450, sc_core::SC_NS);
     EXPECT_EQ(invalidated(), 0U) << "a write to it is under way";
     Bench::drain();

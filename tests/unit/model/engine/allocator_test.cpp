@@ -168,7 +168,8 @@ TEST(TierAllocatorTest, RandomUseNeverHandsAGranuleOutTwiceAndLosesNone) {
         std::uint64_t runs = 0;
         for (std::size_t g = 0; g < kGranules; ++g) runs += !used[g] && (g == 0 || used[g - 1]);
         ASSERT_EQ(room.fragmentation().extents, runs) << "free neighbours are one";
-        ASSERT_EQ(room.used(), static_cast<std::uint64_t>(std::count(used.begin(), used.end(), true)));
+        ASSERT_EQ(room.used(),
+                  static_cast<std::uint64_t>(std::count(used.begin(), used.end(), true)));
     }
     EXPECT_GT(in_pieces, 1'000U);
 }

@@ -147,7 +147,8 @@ TEST(TierTest, ALostEntryComesBackWhateverMeetsIt) {
             EXPECT_EQ(found.frame.record, frame.record);
         },
         [](Bench& bench, TierFrame) {
-            EXPECT_EQ(bench.tier.reserve(key_of(5), kBlock, kTenant, bench.at()).room, Tier::Room::kTaken);
+            EXPECT_EQ(bench.tier.reserve(key_of(5), kBlock, kTenant, bench.at()).room,
+                      Tier::Room::kTaken);
         },
         [](Bench& bench, TierFrame frame) {
             bench.tier.end_read(key_of(5), frame, bench.at());
@@ -187,7 +188,8 @@ TEST(TierTest, WhoMeetsALostEntryWaitsUntilAllRecordsAreRead) {
     // Lookup; record, lookup, insert; lookup again. And the record that confirms it.
     EXPECT_GE(found.lookup_done, at + Time::from_ns(4 * 6) + kLineTime);
     EXPECT_EQ(found.record_done, found.lookup_done + kLineTime);
-    EXPECT_GT(bench.tier.find(key_of(6), kTenant, at).lookup_done, found.lookup_done) << "behind him";
+    EXPECT_GT(bench.tier.find(key_of(6), kTenant, at).lookup_done, found.lookup_done)
+        << "behind him";
 }
 
 TEST(TierTest, ABlockOnItsWayInWhoseEntryIsLostIsStillOnItsWayIn) {
@@ -302,7 +304,8 @@ public:
 
 private:
     void store(std::uint64_t n) {
-        const Tier::Reservation made = m_bench.tier.reserve(key_of(n), kBlock, kTenant, m_bench.at());
+        const Tier::Reservation made =
+            m_bench.tier.reserve(key_of(n), kBlock, kTenant, m_bench.at());
         if (made.room == Tier::Room::kTaken) {
             ASSERT_EQ(m_held.count(n), 1U);
             return;

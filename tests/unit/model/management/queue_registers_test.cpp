@@ -184,8 +184,8 @@ TEST_F(QueueRegistersTest, WhatIsNotThereOrNotAlignedIsRefused) {
     for (const std::uint64_t offset : {0x0ULL, 0x8ULL, 0x10ULL, 0x18ULL}) {
         EXPECT_FALSE(m_registers.write(offset, 0)) << "read only: " << offset;
     }
-    for (const std::uint64_t offset :
-         {0x38ULL, 0xF8ULL, 0x120ULL, 0x1060ULL, 0x1300ULL, 0x1120ULL, 0x3000ULL, 0x1004ULL, 0x1ULL, ~7ULL}) {
+    for (const std::uint64_t offset : {0x38ULL, 0xF8ULL, 0x120ULL, 0x1060ULL, 0x1300ULL, 0x1120ULL,
+                                       0x3000ULL, 0x1004ULL, 0x1ULL, ~7ULL}) {
         EXPECT_FALSE(m_registers.write(offset, 1)) << offset;
         EXPECT_EQ(read(offset), std::nullopt) << offset;
     }
