@@ -58,8 +58,8 @@ void HostDram::job_drained(std::uint32_t server, std::uint32_t id, Time end) {
     m_clients[server]->bulk_done(static_cast<BulkDirection>(server), id, m_started[server], end);
 }
 
-void HostDram::job_given_up(std::uint32_t /*server*/, std::uint32_t id,
-                            std::uint32_t /*blocks*/, FlowEnd /*reason*/, Time /*end*/) {
+void HostDram::job_given_up(std::uint32_t /*server*/, std::uint32_t id, std::uint32_t /*blocks*/,
+                            FlowEnd /*reason*/, Time /*end*/) {
     throw InvariantError(fmt::format("copy {} to host DRAM was given up, and nobody asked", id));
 }
 

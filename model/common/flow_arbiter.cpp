@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The arbiter of FlowServers: rates from what is asked.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/common/errors.h"
@@ -16,7 +18,47 @@ std::uint64_t units_at(std::uint64_t rate, std::uint64_t share) {
     return static_cast<std::uint64_t>((static_cast<Uint128>(rate) * share + UINT32_MAX) >> 32);
 }
 
+/// How long `work` takes, rounded up.
+Time duration(Uint128 work, std::uint64_t rate) {
+    return {static_cast<std::int64_t>((work + rate - 1) / rate)};
+}
+
 }  // namespace
+
+const FlowServers::Rates& FlowServers::rates_of(std::uint32_t active) {
+    if (m_known[active]) return m_rates[active];
+    m_rates[active] = arbitrate(active);
+    for (std::size_t r = 0; r < kFlowResources; ++r) {
+        m_transfers[active][r] = use(m_rates[active], active, r);
+        const std::uint64_t left = m_capacity[r] - std::min(m_capacity[r], m_host_load[r]);
+        if (m_transfers[active][r] > left) {
+            throw InvariantError(
+                fmt::format("flow servers {:b} use {} of resource {}, which has "
+                            "{} left",
+                            active, m_transfers[active][r], r, left));
+        }
+    }
+    m_known[active] = true;
+    return m_rates[active];
+}
+
+void FlowServers::rerate() {
+    m_active = active_mask();
+    const Rates& rates = rates_of(m_active);
+    for (std::uint32_t i = 0; i < m_servers.size(); ++i) {
+        Server& server = m_servers[i];
+        if (!server.busy) continue;
+        server.rate = server.stopped ? 0 : rates[i];
+        const Uint128 left = server.current.grant.until - server.done;
+        if (left == 0) {
+            server.end = m_now;
+        } else if (server.rate == 0) {  // stopped, or the host takes it all for now
+            server.end = Time::never();
+        } else {
+            server.end = m_now + duration(left, server.rate);
+        }
+    }
+}
 
 std::uint32_t FlowServers::active_mask() const {
     std::uint32_t mask = 0;

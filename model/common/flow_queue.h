@@ -15,15 +15,15 @@ inline constexpr std::uint64_t kFlowWork = 1'000'000'000'000;
 
 /// A job: `blocks` blocks, drained in order without a gap.
 struct FlowJob {
-    std::uint32_t id = 0;            ///< a small number: it may index tables
-    std::uint8_t priority = 0;       ///< class: lower first
-    std::uint16_t tenant = 0;        ///< whose
-    std::uint16_t destination = 0;   ///< where to: what stalls together
-    bool droppable = false;          ///< given up where it cannot make its deadline
-    Time deadline = Time::never();   ///< of each of its blocks
-    std::uint32_t blocks = 1;        ///< at least one
-    Bytes block_bytes{};             ///< of each; at least one
-    Bytes last_bytes{};              ///< of the last block; zero: as the others
+    std::uint32_t id = 0;           ///< a small number: it may index tables
+    std::uint8_t priority = 0;      ///< class: lower first
+    std::uint16_t tenant = 0;       ///< whose
+    std::uint16_t destination = 0;  ///< where to: what stalls together
+    bool droppable = false;         ///< given up where it cannot make its deadline
+    Time deadline = Time::never();  ///< of each of its blocks
+    std::uint32_t blocks = 1;       ///< at least one
+    Bytes block_bytes{};            ///< of each; at least one
+    Bytes last_bytes{};             ///< of the last block; zero: as the others
 
     [[nodiscard]] constexpr Bytes bytes() const {
         return last_bytes.count == 0 ? block_bytes * blocks

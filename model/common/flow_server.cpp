@@ -69,6 +69,7 @@ bool FlowServers::cancel(std::uint32_t server, std::uint32_t id, Time now) {
             break;
         }
         Stretch& last = stretch(target, place);
+        if (last.given_up) break;
         const Uint128 until = reached(target, place);
         if (place != 0 && until <= last.grant.from) {  // nothing of it is under way
             target.queue->put_back(last.grant);
@@ -254,7 +255,10 @@ void FlowServers::begin(Server& server, const Stretch& stretch) {
     if (server.done == job.work_of(server.progress.blocks)) server.progress.block_start = m_now;
 }
 
-void FlowServers::suspend(Server& server) { server.suspended.push_back(server.progress); }
+/// A job that gives way before its first byte has not begun.
+void FlowServers::suspend(Server& server) {
+    if (server.done != 0) server.suspended.push_back(server.progress);
+}
 
 void FlowServers::settle(Time to) {
     const Time span = to - m_now;
@@ -296,8 +300,7 @@ void FlowServers::tell() {
         if (ended.complete) {
             m_client.job_drained(ended.server, ended.id, ended.end);
         } else {
-            m_client.job_given_up(ended.server, ended.id, ended.blocks, ended.reason,
-                                  ended.end);
+            m_client.job_given_up(ended.server, ended.id, ended.blocks, ended.reason, ended.end);
         }
     }
     m_ended.clear();
@@ -379,8 +382,7 @@ Uint128 FlowServers::left_before(const Server& server, std::size_t place) {
 Uint128 FlowServers::reached(const Server& server, std::size_t place) const {
     const Uint128 before = left_before(server, place);
     const Uint128 window = lead(server);
-    const FlowGrant& grant =
-        place == 0 ? server.current.grant : server.committed[place - 1].grant;
+    const FlowGrant& grant = place == 0 ? server.current.grant : server.committed[place - 1].grant;
     const Uint128 from = place == 0 ? server.done : grant.from;
     if (window <= before && place != 0) return from;
     const Uint128 keep = window > before ? window - before : 0;
@@ -393,8 +395,7 @@ void FlowServers::commit_window(std::uint32_t index) {
     const Uint128 window = lead(server);
     Uint128 covered = left_before(server, server.committed.size() + 1);
     while (covered < window) {
-        const Time begins =
-            server.rate == 0 ? m_now : m_now + duration(covered, server.rate);
+        const Time begins = server.rate == 0 ? m_now : m_now + duration(covered, server.rate);
         Stretch next;
         if (!take(index, begins, next.grant)) return;
         covered += next.grant.until - next.grant.from;
@@ -408,8 +409,8 @@ void FlowServers::give_way(std::uint32_t index, const FlowJob& arrived) {
     for (;;) {
         const std::size_t place = server.committed.size();
         Stretch& last = stretch(server, place);
-        const FlowCut cut = last.given_up ? FlowCut::kNone
-                                          : server.queue->cut(last.grant, arrived, m_now);
+        const FlowCut cut =
+            last.given_up ? FlowCut::kNone : server.queue->cut(last.grant, arrived, m_now);
         if (cut == FlowCut::kNone) return;
         const FlowJob& job = last.grant.job;
         Uint128 until = reached(server, place);
@@ -445,42 +446,6 @@ void FlowServers::put_back_stalled(std::uint32_t index, std::uint16_t destinatio
         return;
     }
     server.queue->put_back({server.current.grant.job, server.done, server.current.grant.until});
-}
-
-// --- rates --------------------------------------------------------------------------------------
-
-const FlowServers::Rates& FlowServers::rates_of(std::uint32_t active) {
-    if (m_known[active]) return m_rates[active];
-    m_rates[active] = arbitrate(active);
-    for (std::size_t r = 0; r < kFlowResources; ++r) {
-        m_transfers[active][r] = use(m_rates[active], active, r);
-        const std::uint64_t left = m_capacity[r] - std::min(m_capacity[r], m_host_load[r]);
-        if (m_transfers[active][r] > left) {
-            throw InvariantError(fmt::format("flow servers {:b} use {} of resource {}, which has "
-                                             "{} left",
-                                             active, m_transfers[active][r], r, left));
-        }
-    }
-    m_known[active] = true;
-    return m_rates[active];
-}
-
-void FlowServers::rerate() {
-    m_active = active_mask();
-    const Rates& rates = rates_of(m_active);
-    for (std::uint32_t i = 0; i < m_servers.size(); ++i) {
-        Server& server = m_servers[i];
-        if (!server.busy) continue;
-        server.rate = server.stopped ? 0 : rates[i];
-        const Uint128 left = server.current.grant.until - server.done;
-        if (left == 0) {
-            server.end = m_now;
-        } else if (server.rate == 0) {  // stopped, or the host takes it all for now
-            server.end = Time::never();
-        } else {
-            server.end = m_now + duration(left, server.rate);
-        }
-    }
 }
 
 // --- what can be asked --------------------------------------------------------------------------

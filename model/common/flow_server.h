@@ -45,9 +45,10 @@ struct FlowServerConfig {
     std::uint32_t mixed_with = 0;  ///< bit set of servers whose activity adds `mixed_share`
     FlowShare mixed_share{};
 
-    FlowQueue* queue = nullptr;  ///< where its jobs wait; must outlive the servers; null: a FlowFifo
-    Bytes window{};              ///< the most that it reads ahead of what it drains
-    Time fill{};                 ///< from reading to draining; a job is pushed after it
+    FlowQueue* queue =
+        nullptr;     ///< where its jobs wait; must outlive the servers; null: a FlowFifo
+    Bytes window{};  ///< the most that it reads ahead of what it drains
+    Time fill{};     ///< from reading to draining; a job is pushed after it
     /// The resource that bounds the reading ahead; kFlowResources: it is as far as the window goes
     /// from the start.
     std::size_t source = kFlowResources;
@@ -150,8 +151,8 @@ private:
         Time busy_since = Time::never();
         Time wake = Time::never();     ///< idle: when something may start
         Time timeout = Time::never();  ///< when something that waits is given up
-        std::uint64_t rate = 0;      ///< payload bytes per second
-        Time end = Time::never();    ///< of the current stretch
+        std::uint64_t rate = 0;        ///< payload bytes per second
+        Time end = Time::never();      ///< of the current stretch
         Time busy_time;
         Uint128 drained = 0;  ///< of all jobs, in work
     };

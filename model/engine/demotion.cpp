@@ -55,9 +55,10 @@ Time DataPlane::commit_demotion(MoveJob& job) {
     m_counters.demoted_blocks += job.done;
     m_counters.unkept_blocks += job.drained - job.done;
     if (job.done == job.blocks.size()) return committed;
-    if (job.status == Status::kOk) job.status = Status::kClipped;
+    const bool lost = job.done < job.drained;
+    if (lost) job.status = Status::kClipped;
     // The reservation that was lost is gone already.
-    let_go(job, job.done + (job.done < job.drained ? 1 : 0), job.blocks.size());
+    let_go(job, job.done + (lost ? 1 : 0), job.blocks.size());
     return committed;
 }
 
@@ -156,7 +157,6 @@ Time DataPlane::commit_move(MoveJob& job) {
     }
     m_counters.moved_blocks += job.done;
     if (job.done == job.blocks.size()) return committed;
-    if (job.status == Status::kOk) job.status = Status::kClipped;
     let_go(job, job.done + (job.status == Status::kMissing ? 1 : 0), job.blocks.size());
     return committed;
 }

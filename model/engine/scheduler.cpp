@@ -86,7 +86,12 @@ void Scheduler::leave(std::uint32_t id) {
     job.where = Where::kAbsent;
 }
 
-void Scheduler::ended(std::uint32_t id) { leave(id); }
+void Scheduler::ended(std::uint32_t id) {
+    if (m_jobs[id].where == Where::kAbsent || m_jobs[id].waits) {
+        throw InvariantError(fmt::format("job {} ended, and was not granted whole", id));
+    }
+    leave(id);
+}
 
 bool Scheduler::cancel(std::uint32_t id) {
     if (id >= m_jobs.size() || m_jobs[id].where == Where::kAbsent) return false;
@@ -167,8 +172,8 @@ bool Scheduler::before(const Job& a, const Job& b) const {
     return a.sequence < b.sequence;
 }
 
-/// The next job of a class, if any may go.
-std::uint32_t Scheduler::choose(Class& places, std::size_t index, Time now) {
+/// The most urgent job of each tenant that may go.
+void Scheduler::find_candidates(const Class& places, Time now) {
     const bool fifo = m_config.policy == SchedulerPolicy::kFifo;
     m_candidates.clear();
     for (const std::uint32_t id : places.table) {
@@ -188,6 +193,11 @@ std::uint32_t Scheduler::choose(Class& places, std::size_t index, Time now) {
             found->id = id;
         }
     }
+}
+
+/// The next job of a class, if any may go.
+std::uint32_t Scheduler::choose(Class& places, std::size_t index, Time now) {
+    find_candidates(places, now);
     if (m_candidates.empty()) return kNone;
     if (m_candidates.size() == 1) return m_candidates.front().id;
     // In turn, from the tenant served last.
@@ -310,6 +320,9 @@ bool Scheduler::pay(Job& job, std::uint32_t block, Time now, bool only_if_free) 
 
 void Scheduler::put_back(const FlowGrant& rest) {
     Job& job = m_jobs[rest.job.id];
+    if (job.where == Where::kAbsent) {
+        throw InvariantError(fmt::format("job {} comes back, and is gone", rest.job.id));
+    }
     Tenant& tenant = m_tenants[job.tenant];
     const std::uint32_t begun = job.job.blocks_before(rest.from);
     for (std::uint32_t block = job.job.blocks_before(job.from); block > begun; --block) {

@@ -32,7 +32,7 @@ struct SchedulerConfig {
     std::uint32_t in_flight = 32;        ///< places of each class in the in-flight table
     Bytes quantum = Bytes::from_mib(1);  ///< of a tenant's turn
     bool late_drop = true;               ///< gives up droppable jobs that will be late
-    std::optional<Rate> tenant_rate;     ///< of each tenant's token bucket; none: no regulator
+    std::optional<Rate> tenant_rate{};   ///< of each tenant's token bucket; none: no regulator
     Bytes tenant_burst = Bytes::from_mib(16);  ///< what a tenant saves up while idle
     /// So long a tenant waits for its next block at the most, however deep its debt; zero: for as
     /// long as the debt takes.
@@ -135,6 +135,7 @@ private:
     void enter(std::uint32_t id, bool in_table);
     void refill(Class& places, Time now);
     [[nodiscard]] std::uint32_t choose(Class& places, std::size_t index, Time now);
+    void find_candidates(const Class& places, Time now);
     void new_round(std::size_t index);
     [[nodiscard]] bool given_up_as_late(const Job& job, Time begins, Rate rate);
     void grant(Job& job, std::size_t index, Time now, FlowGrant& grant);
