@@ -23,6 +23,7 @@ void report(benchmark::State& state, const char* what, std::uint64_t count) {
 class Deaf final : public FlowClient {
     void block_drained(std::uint32_t, std::uint32_t, std::uint32_t, Time, Time) override {}
     void job_drained(std::uint32_t, std::uint32_t, Time) override {}
+    void job_given_up(std::uint32_t, std::uint32_t, std::uint32_t, FlowEnd, Time) override {}
 };
 
 /// Jobs through two servers that share a resource; the argument is the blocks of a job.

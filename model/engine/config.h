@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "model/common/units.h"
+#include "model/engine/scheduler.h"
 
 namespace kvplane::engine {
 
@@ -21,11 +22,14 @@ struct EngineConfig {
     Time host_memory = Time::from_ns(100);  ///< a DMA read at the host's or GPU's memory (assumed)
     Time check = Time::from_ns(16);         ///< a descriptor's checks (assumed)
     Time schedule = Time::from_ns(4);       ///< a scheduling decision (assumed)
-    std::uint32_t in_flight = 32;           ///< jobs of one direction that the scheduler sees
-    Bytes staging = Bytes::from_kib(512);   ///< data on the way between DRAM and wire
-    std::uint32_t read_outstanding = 128;   ///< DMA reads in flight
-    Bytes read_size{512};                   ///< bytes of one DMA read; at most link.mrrs
-    Bytes chunk = Bytes::from_kib(4);       ///< unit of CRC and codec
+    std::uint32_t in_flight = 32;           ///< intents of one queue pair inside the card
+    SchedulerConfig scheduler;
+    Bytes staging = Bytes::from_kib(512);  ///< data on the way between DRAM and wire
+    /// Of staging, for one destination: the others go on with the rest while it stalls.
+    Bytes destination_quota = Bytes::from_kib(256);
+    std::uint32_t read_outstanding = 128;  ///< DMA reads in flight
+    Bytes read_size{512};                  ///< bytes of one DMA read; at most link.mrrs
+    Bytes chunk = Bytes::from_kib(4);      ///< unit of CRC and codec
 };
 
 }  // namespace kvplane::engine

@@ -13,6 +13,12 @@ namespace {
 /// The largest run of descriptors that one fetch reads: a DMA read of 512 B.
 constexpr std::uint32_t kFetchBatch = 8;
 
+/// None given: after all that have one.
+Time deadline_of(const Intent& intent) {
+    return intent.deadline_ns == 0 ? Time::never()
+                                   : Time::from_ns(static_cast<std::int64_t>(intent.deadline_ns));
+}
+
 bool is_move(Opcode opcode) {
     return opcode == Opcode::kPromote || opcode == Opcode::kPrefetch || opcode == Opcode::kDemote;
 }
@@ -30,7 +36,7 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_poison(poison),
       m_log(events),
       m_registers(config.queues, config.tier_capacity, *this),
-      m_movers(make_movers(config.movers, *this)),
+      m_movers(config.movers, *this),
       m_chunks(config.movers.engine.chunk),
       m_events("events"),
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
@@ -286,7 +292,10 @@ void DataPlane::ready(std::uint32_t id) {
     m_movers.push(demotion ? kPull : kPush,
                   {.id = id,
                    .priority = job.intent.transfer_class,
-                   .deadline = Time::from_ns(static_cast<std::int64_t>(job.intent.deadline_ns)),
+                   .tenant = job.intent.tenant,
+                   .destination = job.window(),
+                   .droppable = job.opcode() == Opcode::kPrefetch,
+                   .deadline = deadline_of(job.intent),
                    .blocks = static_cast<std::uint32_t>(job.blocks.size()),
                    .block_bytes = m_config.block},
                   now());
@@ -309,6 +318,20 @@ void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
     }
     const Time arrived = mover == kPush ? end + m_config.movers.flight + fence() : end;
     m_events.schedule(arrived, {Step::kCommit, id});
+}
+
+/// A run that the scheduler gave up ends after its first `blocks` blocks.
+void DataPlane::job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_t blocks,
+                             FlowEnd /*reason*/, Time end) {
+    MoveJob& job = m_jobs[id];
+    if (job.status == Status::kOk) job.status = Status::kRejected;
+    if (mover == kPull) {
+        for (const MoveJob::Block& block : std::span(job.blocks).subspan(blocks)) {
+            m_tier.abandon(block.key, block.frame, end);
+        }
+        job.blocks.resize(blocks);
+    }
+    job_drained(mover, id, end);
 }
 
 void DataPlane::commit(std::uint32_t id) {

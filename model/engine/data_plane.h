@@ -105,7 +105,7 @@ public:
     /// For faults.
     [[nodiscard]] Tier& tier() { return m_tier; }
     [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }
-    [[nodiscard]] const FlowServers& movers() const { return m_movers; }
+    [[nodiscard]] const Movers& movers() const { return m_movers; }
 
 private:
     enum class Step : std::uint8_t { kFetched, kAdmit, kReady, kMovers, kCommit, kComplete, kHost };
@@ -140,6 +140,8 @@ private:
     void block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block, Time start,
                        Time end) override;
     void job_drained(std::uint32_t mover, std::uint32_t id, Time end) override;
+    void job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_t blocks, FlowEnd reason,
+                      Time end) override;
     [[nodiscard]] BlockMove describe(const MoveJob& job, std::uint32_t block, Time start,
                                      Time end) const;
     [[nodiscard]] bool promote_payload(MoveJob& job, const MoveJob::Block& block);
@@ -157,7 +159,7 @@ private:
     management::PoisonList& m_poison;
     management::EventLog& m_log;
     management::QueueRegisters m_registers;
-    FlowServers m_movers;
+    FlowMovers m_movers;
     memory::SparseStore m_store;
     ChunkTable m_chunks;
     EventHeap<Event> m_events;

@@ -30,7 +30,8 @@ enum class In {
     kScan,       ///< kCard fed by another generator
     kLoop,
     kAgents,
-    kOnEvict,  ///< kCard that writes blocks as they leave
+    kRegulated,  ///< kCard with tenants that are limited
+    kOnEvict,    ///< kCard that writes blocks as they leave
 };
 
 Sets setting(In in, const std::string& folder) {
@@ -78,6 +79,9 @@ Sets setting(In in, const std::string& folder) {
                         "workload.agents.requests=40",        "workload.agents.initial_tokens=100",
                         "workload.agents.appended_tokens=40", "workload.agents.output_tokens=6",
                         "workload.agents.max_context=400",    "workload.agents.pause_median=5 ms"};
+        case In::kRegulated:
+            return card +
+                   Sets{"card.scheduler.tenant_rate=1 GB/s", "card.scheduler.tenant_burst=0 B"};
         case In::kOnEvict:
             return card + Sets{"host.demotion=on-evict"};
     }
@@ -192,6 +196,10 @@ const std::vector<Probe> kProbes{
     {"card.check", "32 ns", In::kCard, In::kCopy},
     {"card.schedule", "8 ns", In::kCard, In::kCopy},
     {"card.in_flight", "1", In::kCard, In::kCopy},
+    {"card.scheduler.tenant_rate", "1 GB/s", In::kCard, In::kCopy},
+    {"card.scheduler.tenant_burst", "1 GiB", In::kRegulated, In::kCard},
+    {"card.scheduler.tenant_aging", "1 us", In::kRegulated, In::kCard},
+    {"card.scheduler.destination_quota", "4 KiB", In::kCard, In::kCopy},
     {"card.staging", "4 KiB", In::kCard, In::kCopy},
     {"card.dma.read_outstanding", "8", In::kCard, In::kCopy},
     {"card.dma.read_size", "64 B", In::kCard, In::kCopy},
@@ -267,6 +275,11 @@ const std::map<std::string, std::string> kRest{
     {"card.link.write_credits", kOfHostLines},
     {"card.link.response_credits", kOfHostLines},
     {"card.link.mrrs", "an upper bound of card.dma.read_size; BoundsBind"},
+    {"card.scheduler.policy", "deadlines are in order of arrival; SchedulerTest"},
+    {"card.scheduler.in_flight", "the same; SchedulerTest"},
+    {"card.scheduler.quantum", "there is one tenant; SchedulerTest"},
+    {"card.scheduler.late_drop", "nothing is prefetched; SchedulerTest"},
+    {"card.scheduler.stall_timeout", "no destination stalls; SchedulerTest"},
     {"card.chunk", "unit of CRC and codec, of which raw blocks in burst have no cost; BoundsBind"},
     {"card.payload", "bytes are checked, and take the time that sizes take; PayloadTakesNoTime"},
 };
