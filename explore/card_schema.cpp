@@ -45,7 +45,8 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
     t.group("completion", [&] {
         t.key("fence", c.fence,
               choice<engine::Fence>({{"in_band_flag", engine::Fence::kInBandFlag},
-                                     {"read_flush", engine::Fence::kReadFlush}}),
+                                     {"read_flush", engine::Fence::kReadFlush},
+                                     {"none", engine::Fence::kNone}}),
               {kChosen, "PCIe ordering: payload and completion part at the root complex",
                "How the payload is made visible before its completion."});
         t.key("read_flush", c.read_flush, latency,
@@ -53,7 +54,33 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
                "Round trip of the fence's read; used by fence read_flush."});
         t.key("entry", c.completion_entry, power_of_two<Bytes>({16}, {64}),
               {kChosen, "the card's completion entry format", "Bytes that a completion writes."});
+        t.key("coalesce", c.coalesce, between<std::uint32_t>(1, 64, "completions"),
+              {kChosen, "off; NVMe aggregates up to 256", "Completions written together."});
+        t.key("coalesce_time", c.coalesce_time, latency,
+              {kAssumed, "assumed", "The longest that the first of them waits."});
     });
+    t.key("device_flight", c.device_flight, latency,
+          {kMeasured, "public P2P writes: 0.36 us", "One way to device memory; null: as flight."});
+    t.group("address_cache", [&] {
+        engine::AddressCacheConfig& a = c.address_cache;
+        t.key("pasid", a.pasid, flag(),
+              {kChosen, "off: the host gives bus addresses",
+               "DMA carries a PASID and needs translations (PCIe ATS)."});
+        t.key("entries", a.entries, power_of_two<std::uint32_t>(4, 65'536, "entries"),
+              {kAssumed, "assumed", "Translations that the card keeps."});
+        t.key("page", a.page, power_of_two<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
+              {kChosen, "huge pages of x86", "Of a translation."});
+        t.key("hit", a.hit, latency, {kAssumed, "assumed: 2 cycles at 1 GHz", "Of a lookup."});
+        t.key("miss", a.miss, latency,
+              {kAssumed, "assumed: 741 ns round trip and a walk", "ATS request, walk and answer."});
+    });
+    t.key("pin_budget", c.pin_budget, between<Bytes>({4'096}, {UINT64_MAX}),
+          {kAssumed, "assumed", "Bytes that each tenant may pin."});
+    t.key("longest_pin", c.longest_pin, between<Time>(Time::from_ms(1), Time::from_s(86'400)),
+          {kAssumed, "assumed", "A pin's time to live is cut to it."});
+    t.key("policy_lines_log2", c.policy_lines_log2, between<std::uint32_t>(2, 24, "log2"),
+          {kChosen, "design parameter",
+           "Lines of policy records in the card's DRAM, log2; three quarters can be used."});
     t.key("host_memory", c.host_memory, latency,
           {kAssumed, "assumed; 741 ns round trip + this = 840 ns descriptor fetch",
            "Time of a DMA read at the host's or GPU's memory."});

@@ -144,8 +144,12 @@ void describe(Table& t, driver::DriverConfig& c) {
                                      {"copy-engine", driver::Mechanism::kCopyEngine}}),
           {kChosen, "baseline", "Who orders and who moves a block."});
     t.key("queue", c.queue,
-          choice<driver::QueuePlace>({{"host-memory", driver::QueuePlace::kHostMemory}}),
-          {kChosen, "baseline", "Where the submission queue lies."});
+          choice<driver::QueuePlace>({{"host-memory", driver::QueuePlace::kHostMemory},
+                                      {"hdm", driver::QueuePlace::kHdm},
+                                      {"portal", driver::QueuePlace::kPortal}}),
+          {kChosen, "baseline",
+           "Where the submission queue lies: host memory, the card's own, or nowhere, each "
+           "descriptor being one posted write."});
     t.key("poll_interval", c.poll_interval, between<Time>(Time::from_ns(1), Time::from_s(1)),
           {kAssumed, "assumed", "Of the busy poll on completions; half of it is the mean wait."});
     t.key("submit", c.submit, between<Time>({1}, Time::from_ms(1)),

@@ -23,6 +23,19 @@ namespace kvplane::explore {
 /// The requests that `config` names. Throws UserError for what is wrong in a trace.
 [[nodiscard]] workload::Workload load_workload(const RunConfig& config);
 
+/// The index that `config` chooses: the TLM, the RTL, or both in lockstep.
+[[nodiscard]] std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config);
+
+/// The card of `config`, with memory for the rings that its driver keeps there.
+[[nodiscard]] card::CardConfig card_of(const RunConfig& config);
+
+/// The driver that `config` chooses, wired to `card`, which both run on: `blocks` distinct blocks
+/// at most. All it is handed must outlive it.
+[[nodiscard]] std::unique_ptr<driver::Driver> make_driver(const RunConfig& config,
+                                                          std::uint32_t blocks,
+                                                          card::Type3Card& card, gpu::HbmPool& hbm,
+                                                          driver::MoveMetrics& moves);
+
 class Platform final : private serving::WarmUpListener {
 public:
     /// `check`: walk every read set, and stop at the first breach of write-once.
@@ -52,7 +65,6 @@ public:
 
 private:
     void warmed_up() override;
-    void make_driver();
     void check_conservation() const;
 
     RunConfig m_config;

@@ -43,6 +43,9 @@ std::vector<std::string> card_files(const std::string& folder) {
 /// The host's defaults: a GPU, its copy engine and its driver.
 ValidationPart host_copies(const ValidateOptions&) { return {validate_host_copies(load({}).run)}; }
 
+/// The default card and host.
+ValidationPart saturation(const ValidateOptions&) { return {validate_saturation(load({}).run)}; }
+
 /// The default card, built of its DRAM's device and just large enough for the span of the load.
 ValidationPart fidelity(const ValidateOptions&) {
     const std::vector<std::string> sets{"card.dram.preset=ddr5-5600b",
@@ -72,7 +75,8 @@ constexpr Part kParts[] = {{"link", &rows_alone<&validate_link>},
                            {"memory", &rows_alone<&validate_dram>},
                            {"cards", &cards},
                            {"host-copies", &host_copies},
-                           {"fidelity", &fidelity}};
+                           {"fidelity", &fidelity},
+                           {"saturation", &saturation}};
 
 nlohmann::ordered_json to_json(const ValidationRow& row) {
     nlohmann::ordered_json object;

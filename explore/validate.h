@@ -64,6 +64,10 @@ struct ValidationPart {
 /// The card in burst fidelity against itself in line fidelity. It must name its DRAM's device.
 [[nodiscard]] std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card);
 
+/// The data plane at its limits, against slot and TLP arithmetic: promotions and demotions by
+/// depth, block and link, both at once, under overload, and the loop of copies beside them.
+[[nodiscard]] std::vector<ValidationRow> validate_saturation(const RunConfig& config);
+
 /// The names of the parts.
 [[nodiscard]] std::vector<std::string> validate_parts();
 

@@ -367,6 +367,7 @@ void ControlPlane::run_done(std::uint32_t token, engine::Status status, std::siz
     }
     switch (run.kind) {
         case MoveKind::kPromote:
+        case MoveKind::kPrefetch:
             promoted(run);
             break;
         case MoveKind::kDemote:

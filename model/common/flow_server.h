@@ -27,7 +27,7 @@ namespace kvplane {
 /// The shared resources of a set of servers, by index: wires, DRAM, lanes.
 inline constexpr std::size_t kFlowResources = 4;
 /// The most servers of one set.
-inline constexpr std::size_t kFlowServers = 4;
+inline constexpr std::size_t kFlowServers = 5;
 
 /// Units of a resource per payload byte, in 2^-32.
 using FlowShare = std::array<std::uint64_t, kFlowResources>;

@@ -72,6 +72,14 @@ FlowServerConfig bulk_write_config(const cxl::Link& link, const memory::Dram& dr
     return write;
 }
 
+/// A byte is read and written; its blocks wait in order of arrival, for no deadline is theirs.
+FlowServerConfig move_config(const memory::Dram& dram) {
+    FlowServerConfig move;
+    move.share[kDram] = 2 * kWholeByte + mixed_write_share(dram);
+    move.share[kLanes] = kWholeByte;
+    return move;
+}
+
 FlowServers make_flows(const MoversConfig& config, std::array<Scheduler, 2>& schedulers,
                        FlowClient& client) {
     const cxl::Link link(config.link);
@@ -83,7 +91,8 @@ FlowServers make_flows(const MoversConfig& config, std::array<Scheduler, 2>& sch
     pull.queue = &schedulers[kPull];
     return FlowServers({wire, wire, dram.bandwidth().bytes_per_second,
                         codec::lanes_rate(config.codec).bytes_per_second},
-                       {push, pull, bulk_read_config(config, link), bulk_write_config(link, dram)},
+                       {push, pull, bulk_read_config(config, link), bulk_write_config(link, dram),
+                        move_config(dram)},
                        client);
 }
 

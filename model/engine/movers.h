@@ -21,6 +21,7 @@ enum Mover : std::uint32_t {
     kPull = 1,       ///< the card's DMA reads: demotions
     kBulkRead = 2,   ///< CXL.mem reads by a copy engine
     kBulkWrite = 3,  ///< CXL.mem writes by a copy engine
+    kMove = 4,       ///< from one place of the tier to another
 };
 
 enum MoverResource : std::size_t { kUplink = 0, kDownlink = 1, kDram = 2, kLanes = 3 };
