@@ -31,8 +31,8 @@ enum class In {
     kLoop,
     kAgents,
     kRegulated,  ///< kCard with tenants that are limited
-    kCoalesced,   ///< kCard with completions written together
-    kPasid,       ///< kCard with translations
+    kCoalesced,  ///< kCard with completions written together
+    kPasid,      ///< kCard with translations
     kOnEvict,    ///< kCard that writes blocks as they leave
 };
 

@@ -234,7 +234,8 @@ TEST_F(RunInvariantsTest, HoldForBlocksOfOddSizes) {
             check(platform);
             EXPECT_EQ(platform.hbm().block(), Bytes{8190});
             EXPECT_EQ(platform.card().data_plane().tier().room().capacity() /
-                          engine::granules(platform.hbm().block()), 256U);
+                          engine::granules(platform.hbm().block()),
+                      256U);
         });
     }
     EXPECT_GT(m_promotions, 0U);
