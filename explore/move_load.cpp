@@ -192,7 +192,8 @@ private:
                          .token = static_cast<std::uint32_t>(&order - m_orders.data()),
                          .decided = now(),
                          .frames_ready = now(),
-                         .deadline = now(),
+                         // One that is late is dropped, and these are never late.
+                         .deadline = order.kind == MoveKind::kPrefetch ? Time{} : now(),
                          .moves = order.moves});
     }
     [[nodiscard]] std::uint32_t take_order() {

@@ -150,7 +150,9 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
             return;
         case kPull:
             demote_payload(job, job.blocks[block]);
-            if (m_observer != nullptr) m_observer->block_demoted(describe(job, block, start, end));
+            if (m_observer != nullptr && !job.refused) {
+                m_observer->block_demoted(describe(job, block, start, end));
+            }
             return;
         default:
             return;

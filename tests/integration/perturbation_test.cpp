@@ -30,6 +30,7 @@ enum class In {
     kScan,       ///< kCard fed by another generator
     kLoop,
     kAgents,
+    kSlowFill,   ///< kCard with a decoder that takes long to fill
     kRegulated,  ///< kCard with tenants that are limited
     kCoalesced,  ///< kCard with completions written together
     kPasid,      ///< kCard with translations
@@ -81,6 +82,8 @@ Sets setting(In in, const std::string& folder) {
                         "workload.agents.requests=40",        "workload.agents.initial_tokens=100",
                         "workload.agents.appended_tokens=40", "workload.agents.output_tokens=6",
                         "workload.agents.max_context=400",    "workload.agents.pause_median=5 ms"};
+        case In::kSlowFill:
+            return card + Sets{"card.codec.fill=300 ns"};
         case In::kRegulated:
             return card +
                    Sets{"card.scheduler.tenant_rate=1 GB/s", "card.scheduler.tenant_burst=0 B"};
@@ -211,10 +214,10 @@ const std::vector<Probe> kProbes{
     {"card.check", "32 ns", In::kCard, In::kCopy},
     {"card.schedule", "8 ns", In::kCard, In::kCopy},
     {"card.in_flight", "1", In::kCard, In::kCopy},
-    {"card.scheduler.tenant_rate", "1 GB/s", In::kCard, In::kCopy},
+    {"card.scheduler.tenant_rate", "100 MB/s", In::kRegulated, In::kCopy},
     {"card.scheduler.tenant_burst", "1 GiB", In::kRegulated, In::kCard},
     {"card.scheduler.tenant_aging", "1 us", In::kRegulated, In::kCard},
-    {"card.scheduler.destination_quota", "4 KiB", In::kCard, In::kCopy},
+    {"card.scheduler.destination_quota", "4 KiB", In::kSlowFill, In::kCopy},
     {"card.staging", "4 KiB", In::kCard, In::kCopy},
     {"card.dma.read_outstanding", "8", In::kCard, In::kCopy},
     {"card.dma.read_size", "64 B", In::kCard, In::kCopy},
