@@ -59,6 +59,10 @@ private:
 /// How fast the lookup engine answers under load: latency, conflicts, kicks, energy.
 [[nodiscard]] Study study_lookup(const RunConfig& config);
 
+/// What a promotion takes by mechanism, block, link, ring, fence, depth and load: latency, stages,
+/// share of the lookup, bandwidth, closed forms beside them.
+[[nodiscard]] Study study_path(const RunConfig& config);
+
 /// {"schema": "kvplane.study/1", "study", "columns": [{name, unit, assumption}], "rows"}.
 [[nodiscard]] nlohmann::ordered_json study_document(const Study& study);
 
