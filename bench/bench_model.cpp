@@ -23,6 +23,7 @@ void report(benchmark::State& state, const char* what, std::uint64_t count) {
 class Deaf final : public FlowClient {
     void block_drained(std::uint32_t, std::uint32_t, std::uint32_t, Time, Time) override {}
     void job_drained(std::uint32_t, std::uint32_t, Time) override {}
+    void job_given_up(std::uint32_t, std::uint32_t, std::uint32_t, FlowEnd, Time) override {}
 };
 
 /// Jobs through two servers that share a resource; the argument is the blocks of a job.
@@ -76,9 +77,11 @@ public:
                               .count = static_cast<std::uint16_t>(run.size()),
                               .target = engine::make_target(0, kList),
                               .length_4k = run.front().length()};
+        if (m_odd_pass) intent.flags |= engine::kOddPass;
         intent.crc = engine::intent_crc(intent);
         m_memory.write(m_tail * sizeof(intent), bytes(&intent, 1));
         m_tail = (m_tail + 1) % kEntries;
+        if (m_tail == 0) m_odd_pass = !m_odd_pass;
         write_register(management::queue_register(0, management::QueueRegister::kSubmissionTail),
                        m_tail);
     }
@@ -91,9 +94,8 @@ public:
         write_register(management::queue_register(0, management::QueueRegister::kCompletionHead),
                        completions % kEntries);
     }
-    void write_window(std::uint16_t, std::uint32_t, Bytes, std::span<const std::uint8_t>) override {
-    }
-    void read_window(std::uint16_t, std::uint32_t, Bytes, std::span<std::uint8_t>) override {}
+    bool write_device(Hpa, Bytes, std::span<const std::uint8_t>) override { return true; }
+    bool read_device(Hpa, Bytes, std::span<std::uint8_t>) override { return true; }
 
 private:
     template <class T>
@@ -102,7 +104,11 @@ private:
     }
     void end_of_elaboration() override {
         using enum management::QueueRegister;
-        write_register(management::kWindowRegisters, 4096);
+        using enum management::WindowRegister;
+        write_register(management::kCommandRegister, management::kBusMasterEnable);
+        write_register(management::window_register(0, 0, kSlots), 4096);
+        write_register(management::window_register(0, 0, kStride), Bytes::from_mib(5).count);
+        write_register(management::queue_register(0, kRegionSize), std::uint64_t{1} << 32);
         write_register(management::queue_register(0, kSubmissionBase), 0);
         write_register(management::queue_register(0, kCompletionBase), kCompletions);
         write_register(management::queue_register(0, management::QueueRegister::kEntries),
@@ -112,6 +118,7 @@ private:
 
     memory::SparseStore m_memory;
     std::uint32_t m_tail = 0;
+    bool m_odd_pass = false;
 };
 
 /// Promotions of 64 KiB, sixteen intents at a time; the argument is the blocks of an intent.

@@ -9,12 +9,15 @@ Form<driver::Mechanism> mechanism_form() {
 }
 
 Form<driver::QueuePlace> queue_place_form() {
-    return choice<driver::QueuePlace>({{"host-memory", driver::QueuePlace::kHostMemory}});
+    return choice<driver::QueuePlace>({{"host-memory", driver::QueuePlace::kHostMemory},
+                                       {"hdm", driver::QueuePlace::kHdm},
+                                       {"portal", driver::QueuePlace::kPortal}});
 }
 
 Form<engine::Fence> fence_form() {
-    return choice<engine::Fence>(
-        {{"in_band_flag", engine::Fence::kInBandFlag}, {"read_flush", engine::Fence::kReadFlush}});
+    return choice<engine::Fence>({{"in_band_flag", engine::Fence::kInBandFlag},
+                                  {"read_flush", engine::Fence::kReadFlush},
+                                  {"none", engine::Fence::kNone}});
 }
 
 Form<index::Implementation> implementation_form() {

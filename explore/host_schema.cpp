@@ -143,7 +143,9 @@ void describe(Table& t, driver::DriverConfig& c) {
     t.key("mechanism", c.mechanism, mechanism_form(),
           {kChosen, "baseline", "Who orders and who moves a block."});
     t.key("queue", c.queue, queue_place_form(),
-          {kChosen, "baseline", "Where the submission queue lies."});
+          {kChosen, "baseline",
+           "Where the submission queue lies: host memory, the card's own, or nowhere, each "
+           "descriptor being one posted write."});
     t.key("poll_interval", c.poll_interval, between<Time>(Time::from_ns(1), Time::from_s(1)),
           {kAssumed, "assumed", "Of the busy poll on completions; half of it is the mean wait."});
     t.key("submit", c.submit, between<Time>({1}, Time::from_ms(1)),

@@ -290,7 +290,7 @@ MoveMeasure measure_moves(const RunConfig& config, const MoveLoad& load) {
     const std::unique_ptr<index::TlmIndex> index = make_index(sized.card.index);
     gpu::HbmPool hbm(blocks, load.block, false);
     driver::MoveMetrics metrics;
-    card::Type3Card card("card", sized.card, load.block, *index);
+    card::Type3Card card("card", card_of(sized), load.block, *index);
     const std::unique_ptr<driver::Driver> driver = make_driver(sized, blocks, card, hbm, metrics);
     MoveHost host("host", load, pools, *driver, metrics);
     if (host.fill()) sc_core::sc_start();

@@ -35,6 +35,14 @@ std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config) {
     throw InvariantError("unknown implementation of the index");
 }
 
+card::CardConfig card_of(const RunConfig& config) {
+    card::CardConfig card = config.card;
+    if (config.driver.queue == driver::QueuePlace::kHdm) {
+        card.ring_memory = driver::CardDriver::ring_memory(config.driver);
+    }
+    return card;
+}
+
 std::unique_ptr<driver::Driver> make_driver(const RunConfig& config, std::uint32_t blocks,
                                             card::Type3Card& card, gpu::HbmPool& hbm,
                                             driver::MoveMetrics& moves) {
@@ -44,6 +52,10 @@ std::unique_ptr<driver::Driver> make_driver(const RunConfig& config, std::uint32
             made->mmio.bind(card.mmio);
             card.dma.bind(*made);
             card.data_plane().observe(*made);
+            if (config.driver.queue == driver::QueuePlace::kHdm) {
+                card.map_whole();
+                made->mem.bind(card.mem.socket);
+            }
             return made;
         }
         case driver::Mechanism::kCopyEngine: {
@@ -80,14 +92,15 @@ Platform::Platform(const RunConfig& config, workload::Workload workload, bool ch
       m_hbm(frames_of(config), config.block.bytes(), config.card.payload == card::Payload::kBytes),
       m_step_time(config.node, config.block.bytes_per_token()),
       m_index(make_index(config.card.index)),
-      m_card(
-          std::make_unique<card::Type3Card>("card", config.card, config.block.bytes(), *m_index)) {
+      m_card(std::make_unique<card::Type3Card>("card", card_of(config), config.block.bytes(),
+                                               *m_index)) {
     m_driver = make_driver(m_config, static_cast<std::uint32_t>(m_workload.blocks.size()), *m_card,
                            m_hbm, m_moves);
     m_engine = std::make_unique<serving::Engine>("engine", config.serving, m_workload, m_step_time,
                                                  m_hbm.frames(), config.workload.warm_up, m_ledger);
     m_control = std::make_unique<control::ControlPlane>(
-        config.control, m_workload, m_card->data_plane().tier().frames().capacity(), m_hbm,
+        config.control, m_workload,
+        m_card->data_plane().tier().room().capacity() / engine::granules(m_hbm.block()), m_hbm,
         m_ledger, *m_driver, *m_engine);
     m_engine->bind(*m_control);
     m_engine->listen(static_cast<serving::WarmUpListener&>(*this));
@@ -140,7 +153,7 @@ void Platform::check_conservation() const {
             promoted.count, m_hbm.written().count, m_moves.promoted_bytes().count, demoted.count,
             m_hbm.read().count, m_moves.demoted_bytes().count));
     }
-    const std::uint64_t named = plane.tier().frames().used();
+    const std::uint64_t named = plane.tier().blocks();
     if (m_config.driver.mechanism == driver::Mechanism::kCard && named != m_control->tier_used()) {
         throw InvariantError(fmt::format("blocks are lost: {} in the tier, {} in the directory",
                                          named, m_control->tier_used()));

@@ -26,6 +26,9 @@ namespace kvplane::explore {
 /// The index that `config` chooses: the TLM, the RTL, or both in lockstep.
 [[nodiscard]] std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config);
 
+/// The card of `config`, with memory for the rings that its driver keeps there.
+[[nodiscard]] card::CardConfig card_of(const RunConfig& config);
+
 /// The driver that `config` chooses, wired to `card`, which both run on: `blocks` distinct blocks
 /// at most. All it is handed must outlive it.
 [[nodiscard]] std::unique_ptr<driver::Driver> make_driver(const RunConfig& config,

@@ -133,6 +133,19 @@ void check_path(const LoadedConfig& config) {
                      "card.index is not what is built as RTL: " + misfit.value_or(""));
 }
 
+/// Where the descriptor lies when its doorbell comes, and how long the card reads it.
+Time descriptor_fetch(const RunConfig& config) {
+    switch (config.driver.queue) {
+        case driver::QueuePlace::kHostMemory:
+            return config.card.flight * 2 + config.card.engine.host_memory;
+        case driver::QueuePlace::kHdm:
+            return memory::Dram(config.card.dram).idle_latency();
+        case driver::QueuePlace::kPortal:
+            return {};
+    }
+    throw InvariantError("unknown place of a queue");
+}
+
 struct Named {
     const char* name;
     void (*check)(const LoadedConfig&);  ///< axes name no point twice; no key that an axis replaces
@@ -172,15 +185,16 @@ Time zero_load_promotion(const RunConfig& config, Bytes block, Time lookup, Time
     const card::CardConfig& card = config.card;
     const cxl::Link link(card.link);
     const memory::Dram dram(card.dram);
-    const Time round_trip = card.flight * 2 + card.engine.host_memory;
     const Time submit = config.driver.submit + card.flight;
-    const Time fetch = round_trip + card.engine.check;
+    const Time fetch = descriptor_fetch(config) + card.engine.check;
     const Time record = dram.idle_latency() + card.engine.schedule;
     const Time first_data = dram.idle_latency() + dram.line_service() + card.codec.fill;
     const cxl::WireCost cost = link.dma_write();
     const auto wire = static_cast<std::uint64_t>(
         (static_cast<Uint128>(block.count) * cost.wire + cost.payload - 1) / cost.payload);
-    const Time payload = link.serialisation(wire) + card.flight;
+    const bool waited_for = card.engine.fence != engine::Fence::kNone;
+    const Time payload = link.serialisation(wire) +
+                         (waited_for ? card.engine.device_flight.value_or(card.flight) : Time{});
     const bool flush = card.engine.fence == engine::Fence::kReadFlush;
     const Time fence = flush ? card.engine.read_flush : Time{};
     const Time completion =

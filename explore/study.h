@@ -67,7 +67,8 @@ private:
 [[nodiscard]] nlohmann::ordered_json study_document(const Study& study);
 
 /// The time of one promotion of a block without any load, from the decision to the poll that sees
-/// it: one destination, the ring in host memory. `lookup` and `commit`: what the index takes.
+/// it: one destination. A ring in the card's memory is read there; that its host waits for the
+/// write of a descriptor before it rings is left out. `lookup` and `commit`: what the index takes.
 [[nodiscard]] Time zero_load_promotion(const RunConfig& config, Bytes block, Time lookup,
                                        Time commit);
 

@@ -48,7 +48,8 @@ struct PathStudyConfig {
                                               driver::Mechanism::kCopyEngine};
     std::vector<std::uint32_t> widths{16, 8};
     std::vector<Bytes> mps{{256}, {128}, {512}};
-    std::vector<driver::QueuePlace> queues{driver::QueuePlace::kHostMemory};
+    std::vector<driver::QueuePlace> queues{driver::QueuePlace::kHostMemory,
+                                           driver::QueuePlace::kHdm, driver::QueuePlace::kPortal};
     std::vector<engine::Fence> fences{engine::Fence::kInBandFlag, engine::Fence::kReadFlush};
     std::vector<std::uint32_t> depths{1, 4, 8, 32};  ///< orders in flight of closed loops
     /// Open loops: payload offered, as a share of what the deepest closed loop reaches.

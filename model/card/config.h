@@ -32,6 +32,7 @@ inline constexpr std::uint32_t kQueuePairs = 3;
 /// One card, whole.
 struct CardConfig {
     Bytes tier_capacity = Bytes::from_gib(2048);  ///< DRAM for blocks
+    Bytes ring_memory;  ///< DRAM behind the tier, for submission rings that the host writes there
     cxl::LinkConfig link;
     Time flight = Time::from_ns(370);  ///< one way between the card and the host or GPU
     /// Its HDM capacity follows from the tier's.
@@ -49,10 +50,11 @@ struct CardConfig {
     Payload payload = Payload::kSizes;
 };
 
-/// The memory that the host may map: the tier, filled up to what CXL can tell (256 MiB).
+/// The memory that the host may map: tier and rings, filled up to what CXL can tell (256 MiB).
 [[nodiscard]] constexpr Bytes mapped_capacity(const CardConfig& config) {
     constexpr std::uint64_t kGrain = cxl::HdmDecoders::kGrain.count;
-    return {(config.tier_capacity.count + kGrain - 1) / kGrain * kGrain};
+    const Bytes used = config.tier_capacity + config.ring_memory;
+    return {(used.count + kGrain - 1) / kGrain * kGrain};
 }
 
 /// The DRAM at line fidelity: channels, ECC and controller are those of `dram`; its banks have as

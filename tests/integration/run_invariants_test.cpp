@@ -139,9 +139,10 @@ protected:
     }
 
     static void check_tier(const Platform& platform) {
-        const engine::TierAllocator& frames = platform.card().data_plane().tier().frames();
-        EXPECT_LE(platform.control().tier_used(), frames.capacity());
-        EXPECT_LE(platform.card().data_plane().counters().tier_high_water, frames.capacity());
+        const std::uint64_t capacity = platform.card().data_plane().tier().room().capacity() /
+                                       engine::granules(platform.hbm().block());
+        EXPECT_LE(platform.control().tier_used(), capacity);
+        EXPECT_LE(platform.card().data_plane().counters().tier_high_water, capacity);
     }
 
     std::uint64_t m_preemptions = 0;
@@ -232,7 +233,9 @@ TEST_F(RunInvariantsTest, HoldForBlocksOfOddSizes) {
         simulate(small_setting() + odd, [&](Platform& platform) {
             check(platform);
             EXPECT_EQ(platform.hbm().block(), Bytes{8190});
-            EXPECT_EQ(platform.card().data_plane().tier().frames().capacity(), 256U);
+            EXPECT_EQ(platform.card().data_plane().tier().room().capacity() /
+                          engine::granules(platform.hbm().block()),
+                      256U);
         });
     }
     EXPECT_GT(m_promotions, 0U);
