@@ -30,6 +30,7 @@ enum class In {
     kScan,       ///< kCard fed by another generator
     kLoop,
     kAgents,
+    kLazy,       ///< kCard that writes blocks in the background
     kSlowFill,   ///< kCard with a decoder that takes long to fill
     kRegulated,  ///< kCard with tenants that are limited
     kCoalesced,  ///< kCard with completions written together
@@ -82,6 +83,8 @@ Sets setting(In in, const std::string& folder) {
                         "workload.agents.requests=40",        "workload.agents.initial_tokens=100",
                         "workload.agents.appended_tokens=40", "workload.agents.output_tokens=6",
                         "workload.agents.max_context=400",    "workload.agents.pause_median=5 ms"};
+        case In::kLazy:
+            return card + Sets{"host.demotion=lazy"};
         case In::kSlowFill:
             return card + Sets{"card.codec.fill=300 ns"};
         case In::kRegulated:
@@ -169,6 +172,7 @@ const std::vector<Probe> kProbes{
     {"host.reserve", "full", In::kCard},
     {"host.watermark", "50 %", In::kCard},
     {"host.demotion", "on-evict", In::kCard},
+    {"host.lazy_below", "0 %", In::kLazy, In::kCard},
     {"control.replacement", "fifo", In::kCard},
     {"control.admission", "counter", In::kCard},
     {"control.tier_eviction", "fifo", In::kCard},
