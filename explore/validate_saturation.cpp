@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "explore/choices.h"
 #include "explore/move_load.h"
 #include "explore/validate.h"
 
@@ -31,22 +32,28 @@ constexpr double kPushBase = 27.11;        ///< MPS 256
 constexpr double kPullAlone = 27.51;       ///< completions of 256 B on x8
 constexpr double kPushBesidePull = 25.93;  ///< read requests take 4.7 % of its wire
 
-/// One promotion of 5 MiB at a time, us, the ring in host memory.
+/// One promotion at a time, us.
 struct Alone {
+    Bytes block;
     std::uint32_t width;
     std::uint32_t mps;
+    driver::QueuePlace ring;
     engine::Fence fence;
     double us;
 };
+constexpr auto kHost = driver::QueuePlace::kHostMemory;
+constexpr auto kHdm = driver::QueuePlace::kHdm;
+constexpr auto kPortal = driver::QueuePlace::kPortal;
+constexpr auto kFlag = engine::Fence::kInBandFlag;
+constexpr auto kRead = engine::Fence::kReadFlush;
 constexpr std::array kAlone{
-    Alone{8, 256, engine::Fence::kInBandFlag, 195.64},
-    Alone{8, 256, engine::Fence::kReadFlush, 196.38},
-    Alone{8, 128, engine::Fence::kReadFlush, 212.96},
-    Alone{8, 512, engine::Fence::kReadFlush, 188.09},
-    Alone{16, 256, engine::Fence::kInBandFlag, 98.95},
-    Alone{16, 256, engine::Fence::kReadFlush, 99.69},
-    Alone{16, 128, engine::Fence::kReadFlush, 107.98},
-    Alone{16, 512, engine::Fence::kReadFlush, 95.55},
+    Alone{kBlock, 8, 256, kPortal, kFlag, 194.80}, Alone{kBlock, 8, 256, kHdm, kFlag, 194.86},
+    Alone{kBlock, 8, 256, kHost, kFlag, 195.64},   Alone{kBlock, 8, 256, kHost, kRead, 196.38},
+    Alone{kBlock, 8, 128, kHost, kRead, 212.96},   Alone{kBlock, 8, 512, kHost, kRead, 188.09},
+    Alone{kBlock, 16, 256, kPortal, kFlag, 98.11}, Alone{kBlock, 16, 256, kHdm, kFlag, 98.17},
+    Alone{kBlock, 16, 256, kHost, kFlag, 98.95},   Alone{kBlock, 16, 256, kHost, kRead, 99.69},
+    Alone{kBlock, 16, 128, kHost, kRead, 107.98},  Alone{kBlock, 16, 512, kHost, kRead, 95.55},
+    Alone{kMedium, 8, 256, kPortal, kFlag, 3.84},  Alone{kMedium, 8, 256, kHost, kRead, 5.42},
 };
 
 /// Copies of 5 MiB from the card by a copy engine, us: on their own and in a loop.
@@ -109,7 +116,7 @@ private:
         const double lanes = width / 8.0;
         for (const Push& push : kPush) {
             const RunConfig config = with_link(m_config, width, push.mps);
-            at_least(fmt::format("sat-5MiB-depth4-x{}-mps{}", width, push.mps), 0.98,
+            at_least(fmt::format("sat-5120KiB-depth4-x{}-mps{}", width, push.mps), 0.98,
                      lanes * push.gb_s, gb_s(config, closed(kBlock, 4)));
             at_least(fmt::format("sat-64KiB-depth8-x{}-mps{}", width, push.mps), 0.95,
                      lanes * push.gb_s, gb_s(config, closed(kMedium, 8)));
@@ -138,16 +145,13 @@ private:
 
     void one_at_a_time(const Alone& alone) {
         RunConfig config = with_link(m_config, alone.width, alone.mps);
+        config.driver.queue = alone.ring;
         config.card.engine.fence = alone.fence;
-        const bool flush = alone.fence == engine::Fence::kReadFlush;
-        row(fmt::format("sat-5MiB-depth1-x{}-mps{}-{}", alone.width, alone.mps,
-                        flush ? "read_flush" : "in_band_flag"),
-            "sum of the stages of one promotion, ring in host memory; us", alone.us, alone.us,
-            measure_moves(config, closed(kBlock, 1)).flows[0].latency.mean_us(), kOnePercent);
-        if (alone.width != 8 || alone.mps != 256 || !flush) return;
-        row("sat-64KiB-depth1-x8-mps256-read_flush",
-            "sum of the stages of one promotion, ring in host memory; us", 5.42, 5.42,
-            measure_moves(config, closed(kMedium, 1)).flows[0].latency.mean_us(), kOnePercent);
+        row(fmt::format("sat-{}KiB-depth1-x{}-mps{}-{}-{}", alone.block.count / 1024, alone.width,
+                        alone.mps, queue_place_form().print(alone.ring),
+                        fence_form().print(alone.fence)),
+            "sum of the stages of one promotion; us", alone.us, alone.us,
+            measure_moves(config, closed(alone.block, 1)).flows[0].latency.mean_us(), kOnePercent);
     }
 
     void copies(const Copy& copy) {
