@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/card/type3_card.h"
+#include "model/engine/invariant_checker.h"
 #include "model/index/policy_store.h"
 #include "model/index/tlm_index.h"
 #include "model/memory/sparse_store.h"
@@ -58,7 +59,8 @@ public:
     [[nodiscard]] engine::Intent run(engine::Opcode opcode,
                                      const std::vector<block::BlockKey>& keys,
                                      std::uint32_t first_slot = 0,
-                                     std::uint32_t longer_last_block = 0, std::uint32_t granules = 0);
+                                     std::uint32_t longer_last_block = 0,
+                                     std::uint32_t granules = 0);
     /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
     std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
     /// The same without the doorbell, or the doorbell without the descriptor.
@@ -156,6 +158,7 @@ private:
     CardConfig m_config;
 
 public:
+    engine::InvariantChecker books;  ///< watches all that the card does
     index::TlmIndex index;
     Type3Card card;
     Host host;
