@@ -216,6 +216,7 @@ private:
     void admit_demotion(std::uint32_t job);
     [[nodiscard]] Time commit_demotion(MoveJob& job);
     void demote_payload(MoveJob& job, const MoveJob::Block& block);
+    void heal(TierFrame frame);
     void admit_move(std::uint32_t job);
     [[nodiscard]] static bool continues_run(const MoveJob& job, std::size_t moved, Bytes size);
     [[nodiscard]] Time commit_move(MoveJob& job);

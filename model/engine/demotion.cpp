@@ -84,14 +84,20 @@ void DataPlane::demote_payload(MoveJob& job, const MoveJob::Block& block) {
         return;
     }
     m_counters.written_to_tier += block.size;
-    const Extents& extents = m_tier.extents(block.frame);
-    for (std::size_t i = 0; i < extents.count; ++i) {
-        m_poison.heal(TierAllocator::address(extents.first[i]),
-                      kGranule * extents.length(i, granules(block.size)));
-    }
+    heal(block.frame);
     if (!m_config.payload_bytes) return;
     write_frame(block.frame, m_buffer);
     m_chunks.record(block.frame.record, m_buffer);
+}
+
+/// New payload ends the poison of what lay there before.
+void DataPlane::heal(TierFrame frame) {
+    const Extents& extents = m_tier.extents(frame);
+    const std::uint32_t total = granules(m_tier.size(frame));
+    for (std::size_t i = 0; i < extents.count; ++i) {
+        m_poison.heal(TierAllocator::address(extents.first[i]),
+                      kGranule * extents.length(i, total));
+    }
 }
 
 /// Whether a block of `size` may be next in a run whose blocks have one length, but for a last one
@@ -144,6 +150,7 @@ bool DataPlane::move_payload(const MoveJob::Block& block) {
     m_buffer.resize(m_config.payload_bytes ? block.size.count : 0);
     read_frame(block.frame, m_buffer);
     if (poisoned(block.frame, m_buffer)) return false;
+    heal(block.target);
     if (!m_config.payload_bytes) return true;
     write_frame(block.target, m_buffer);
     m_chunks.copy(block.frame.record, block.target.record);

@@ -118,8 +118,8 @@ private:
         return false;
     }
     void disturb(const ModelStep& next) {
-        if (!changes(next.opcode)) return;
         for (auto& [id, open] : m_open) {
+            if (!changes(next.opcode) && !changes(open.step.opcode)) continue;
             const std::uint32_t from = std::max(open.step.first, next.first);
             const std::uint32_t to =
                 std::min(open.step.first + open.step.count, next.first + next.count);
@@ -199,6 +199,7 @@ private:
         ++m_stale[queue];
         // So that the descriptor behind it is not taken for it.
         sc_core::sc_start(3, sc_core::SC_US);
+        m_bench.host.write_late(queue);
     }
 
     void cancel(const ModelStep& next) {
