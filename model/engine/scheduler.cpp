@@ -87,14 +87,14 @@ void Scheduler::leave(std::uint32_t id) {
 }
 
 void Scheduler::ended(std::uint32_t id) {
-    if (m_jobs[id].where == Where::kAbsent || m_jobs[id].waits) {
+    if (!has(id) || m_jobs[id].waits) {
         throw InvariantError(fmt::format("job {} ended, and was not granted whole", id));
     }
     leave(id);
 }
 
 bool Scheduler::cancel(std::uint32_t id) {
-    if (id >= m_jobs.size() || m_jobs[id].where == Where::kAbsent) return false;
+    if (!has(id)) return false;
     leave(id);
     return true;
 }
@@ -359,7 +359,7 @@ FlowCut Scheduler::cut(const FlowGrant& running, const FlowJob& arrived, Time no
 // --- changes of mind ----------------------------------------------------------------------------
 
 const FlowJob* Scheduler::raise(std::uint32_t id, std::uint8_t priority) {
-    if (id >= m_jobs.size() || m_jobs[id].where == Where::kAbsent) return nullptr;
+    if (!has(id)) return nullptr;
     Job& job = m_jobs[id];
     if (priority >= job.job.priority) return nullptr;
     const bool waits = job.waits;

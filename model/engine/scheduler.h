@@ -77,6 +77,11 @@ public:
     [[nodiscard]] const ClassCounters& counters(std::uint8_t priority) const {
         return m_counters[class_of(priority)];
     }
+    [[nodiscard]] bool has(std::uint32_t id) const {
+        return id < m_jobs.size() && m_jobs[id].where != Where::kAbsent;
+    }
+    /// Whether some of a job waits.
+    [[nodiscard]] bool waits(std::uint32_t id) const { return has(id) && m_jobs[id].waits; }
     /// Jobs that wait, or of which some does.
     [[nodiscard]] std::uint32_t waiting() const { return m_waiting; }
 
