@@ -132,6 +132,9 @@ private:
     }
     [[nodiscard]] const Stalled* stalled(std::uint16_t destination) const;
     [[nodiscard]] Time eligible_at(const Job& job) const;
+    [[nodiscard]] bool may_keep_back() const {
+        return m_config.tenant_rate.has_value() || !m_stalled.empty();
+    }
     [[nodiscard]] bool may_go(const Job& job, Time now) const {
         return stalled(job.job.destination) == nullptr && eligible_at(job) <= now;
     }
