@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keys of the card.
+#include "explore/choices.h"
 #include "explore/run_schema.h"
 
 namespace kvplane::explore {
@@ -43,10 +44,7 @@ void describe_scheduler(Table& t, engine::EngineConfig& engine) {
 void describe_engine(Table& t, engine::EngineConfig& c) {
     const Form<Time> latency = between<Time>(kShortest, kLongest);
     t.group("completion", [&] {
-        t.key("fence", c.fence,
-              choice<engine::Fence>({{"in_band_flag", engine::Fence::kInBandFlag},
-                                     {"read_flush", engine::Fence::kReadFlush},
-                                     {"none", engine::Fence::kNone}}),
+        t.key("fence", c.fence, fence_form(),
               {kChosen, "PCIe ordering: payload and completion part at the root complex",
                "How the payload is made visible before its completion."});
         t.key("read_flush", c.read_flush, latency,
@@ -121,10 +119,7 @@ void describe_codec(Table& t, codec::UnitConfig& c) {
 }
 
 void describe_index(Table& t, index::IndexConfig& c) {
-    t.key("implementation", c.implementation,
-          choice<index::Implementation>({{"tlm", index::Implementation::kTlm},
-                                         {"rtl", index::Implementation::kRtl},
-                                         {"lockstep", index::Implementation::kLockstep}}),
+    t.key("implementation", c.implementation, implementation_form(),
           {kChosen, "baseline",
            "The lookup engine plugged in: its TLM form, the verilated RTL, or both side by side."});
     t.key("sram", c.sram, power_of_two<Bytes>(Bytes::from_kib(4), Bytes::from_mib(256)),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keys of the host: node, serving, control plane, driver.
+#include "explore/choices.h"
 #include "explore/control_form.h"
 #include "explore/run_schema.h"
 
@@ -139,14 +140,9 @@ void describe_copy_engine(Table& t, gpu::CopyEngineConfig& c) {
 }  // namespace
 
 void describe(Table& t, driver::DriverConfig& c) {
-    t.key("mechanism", c.mechanism,
-          choice<driver::Mechanism>({{"card", driver::Mechanism::kCard},
-                                     {"copy-engine", driver::Mechanism::kCopyEngine}}),
+    t.key("mechanism", c.mechanism, mechanism_form(),
           {kChosen, "baseline", "Who orders and who moves a block."});
-    t.key("queue", c.queue,
-          choice<driver::QueuePlace>({{"host-memory", driver::QueuePlace::kHostMemory},
-                                      {"hdm", driver::QueuePlace::kHdm},
-                                      {"portal", driver::QueuePlace::kPortal}}),
+    t.key("queue", c.queue, queue_place_form(),
           {kChosen, "baseline",
            "Where the submission queue lies: host memory, the card's own, or nowhere, each "
            "descriptor being one posted write."});

@@ -192,7 +192,7 @@ private:
                          .token = static_cast<std::uint32_t>(&order - m_orders.data()),
                          .decided = now(),
                          .frames_ready = now(),
-                         .deadline = now(),
+                         .deadline = {},  // none: in order of arrival, and never late
                          .moves = order.moves});
     }
     [[nodiscard]] std::uint32_t take_order() {
@@ -208,9 +208,10 @@ private:
 
     void run_done(std::uint32_t token, engine::Status status, std::size_t moved) override {
         if (status != engine::Status::kOk || moved != m_orders[token].moves.size()) {
-            throw InvariantError(fmt::format("move load: an order of {} blocks ended {} after {}",
-                                             m_orders[token].moves.size(), static_cast<int>(status),
-                                             moved));
+            throw InvariantError(fmt::format(
+                "move load: an order of kind {} and {} blocks ended {} after {}",
+                static_cast<int>(m_orders[token].kind), m_orders[token].moves.size(),
+                engine::kStatusNames[static_cast<std::size_t>(status)], moved));
         }
         --m_outstanding;
         const std::uint32_t flow = m_orders[token].flow;

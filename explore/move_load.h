@@ -27,7 +27,7 @@ struct MoveFlow {
 struct MoveLoad {
     Bytes block = Bytes::from_mib(5);
     /// At least one; each kind once. The first says when measuring begins and ends.
-    std::vector<MoveFlow> flows{MoveFlow{}};
+    std::vector<MoveFlow> flows;
     std::uint64_t warm_up = 100;  ///< orders of the first flow that are not counted
     std::uint64_t orders = 1000;  ///< of the first flow that are
     std::uint64_t seed = 1;       ///< of the times of open loops

@@ -127,6 +127,17 @@ void Platform::trace(const std::string& waves) {
     }
 }
 
+void Platform::keep_intents() {
+    auto* card_driver = dynamic_cast<driver::CardDriver*>(m_driver.get());
+    if (card_driver == nullptr) throw UserError("--intents needs driver.mechanism: card");
+    card_driver->keep_intents();
+}
+
+std::string Platform::kept_intents() const {
+    const auto& kept = dynamic_cast<const driver::CardDriver&>(*m_driver).kept_intents();
+    return {reinterpret_cast<const char*>(kept.data()), kept.size() * sizeof(kept[0])};
+}
+
 void Platform::run() {
     sc_core::sc_start();
     if (m_engine->unfinished() != 0) {

@@ -47,6 +47,10 @@ public:
     /// Writes waveforms of the engine, as `waves` (FILE[:from,to]) says; before run(). Throws
     /// UserError where the engine is not RTL.
     void trace(const std::string& waves);
+    /// Keeps the descriptors that the host posts from now on. Throws UserError where it posts none.
+    void keep_intents();
+    /// Their bytes, one behind the other.
+    [[nodiscard]] std::string kept_intents() const;
     /// Simulates until nothing is left to do, then checks what must hold at the end. Throws
     /// InvariantError.
     void run();

@@ -97,6 +97,7 @@ int run(const RunOptions& options) {
     require_something_to_measure(config, workload);
     Platform platform(config.run, std::move(workload), options.check);
     if (!options.waves.empty()) platform.trace(options.waves);
+    if (!options.intents.empty()) platform.keep_intents();
     run_to_the_end(platform);
 
     const nlohmann::ordered_json result =
@@ -105,6 +106,7 @@ int run(const RunOptions& options) {
     config.settings.write_effective(effective);
     write_file(out + "/config.yaml", effective.str());
     write_file(out + "/result.json", result.dump(2) + "\n");
+    if (!options.intents.empty()) write_file(options.intents, platform.kept_intents());
     report_infeasible(platform);
     if (options.json) {
         std::cout << flat_rows(result).dump() << "\n";

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "explore/output.h"
@@ -22,9 +25,13 @@ using Json = nlohmann::ordered_json;
 using engine::Intent;
 
 std::vector<Intent> read_intents(const std::string& path) {
+    std::error_code failed;  // told as a file that is none
+    if (!std::filesystem::is_regular_file(path, failed)) {
+        throw UserError(fmt::format("{}: no such file", path));
+    }
     std::ifstream in(path, std::ios::binary);
+    if (!in) throw UserError(fmt::format("{}: cannot be read", path));
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    if (!in.good() && !in.eof()) throw UserError(fmt::format("{}: cannot be read", path));
     if (bytes.empty() || bytes.size() % sizeof(Intent) != 0) {
         throw UserError(fmt::format("{}: {} bytes are not a whole number of {}-byte descriptors",
                                     path, bytes.size(), sizeof(Intent)));

@@ -206,6 +206,7 @@ void CardDriver::post(std::uint32_t id) {
     intent = ticket.intent;
     if (queue.odd_pass) intent.flags |= engine::kOddPass;
     intent.crc = engine::intent_crc(intent);
+    if (m_keeps) m_kept.push_back(intent);
     queue.tail = (queue.tail + 1) % m_config.ring_entries;
     if (queue.tail == 0) queue.odd_pass = !queue.odd_pass;
     ++queue.outstanding;

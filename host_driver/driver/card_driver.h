@@ -42,6 +42,10 @@ public:
         return Bytes{sizeof(engine::Intent)} * kQueues * config.ring_entries;
     }
 
+    /// Keeps every descriptor that it posts from now on.
+    void keep_intents() { m_keeps = true; }
+    [[nodiscard]] const std::vector<engine::Intent>& kept_intents() const { return m_kept; }
+
     void set_client(MoveClient& client) override { m_client = &client; }
     void submit(const MoveRun& run) override;
 
@@ -113,6 +117,8 @@ private:
     std::uint64_t m_ring_memory = 0;  ///< DPA of the card's memory for rings
     std::uint8_t m_boot_generation = 0;
     Time m_cpu_free_at;
+    bool m_keeps = false;
+    std::vector<engine::Intent> m_kept;
 };
 
 }  // namespace kvplane::driver

@@ -33,7 +33,7 @@ struct MoveRun {
     std::uint32_t token = 0;  ///< given back in run_done
     Time decided;             ///< when the move was decided
     Time frames_ready;        ///< when its frames were there
-    Time deadline;
+    Time deadline;            ///< zero: none; a prefetch that cannot meet its own is dropped
     std::span<const Move> moves;  ///< 1 to kLongestRun; read before submit() returns
 };
 

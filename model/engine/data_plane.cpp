@@ -9,6 +9,21 @@
 #include "model/common/errors.h"
 
 namespace kvplane::engine {
+namespace {
+
+Status status_of(FlowEnd reason) {
+    switch (reason) {
+        case FlowEnd::kCancelled:
+            return Status::kClipped;
+        case FlowEnd::kLate:
+            return Status::kRejected;
+        case FlowEnd::kTimedOut:
+            return Status::kUnknown;
+    }
+    throw InvariantError("unknown end of a transfer");
+}
+
+}  // namespace
 
 DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config,
                      index::ResidentIndex& index, management::PoisonList& poison,
@@ -155,7 +170,9 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
             return;
         case kPull:
             demote_payload(job, job.blocks[block]);
-            if (m_observer != nullptr) m_observer->block_demoted(describe(job, block, start, end));
+            if (m_observer != nullptr && !job.refused) {
+                m_observer->block_demoted(describe(job, block, start, end));
+            }
             return;
         default:
             return;
@@ -175,23 +192,11 @@ void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
     m_events.schedule(std::max(now(), there), {Step::kCommit, id});
 }
 
-/// The job ends with the blocks that have crossed.
+/// The job ends with the blocks that have crossed, whatever would have ended it further on.
 void DataPlane::job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_t /*blocks*/,
                              FlowEnd reason, Time end) {
     MoveJob& job = m_jobs[id];
-    if (job.status == Status::kOk) {
-        switch (reason) {
-            case FlowEnd::kCancelled:
-                job.status = Status::kClipped;
-                break;
-            case FlowEnd::kLate:
-                job.status = Status::kRejected;
-                break;
-            case FlowEnd::kTimedOut:
-                job.status = Status::kUnknown;
-                break;
-        }
-    }
+    if (job.status != Status::kPoisoned) job.status = status_of(reason);
     job_drained(mover, id, end);
 }
 

@@ -127,8 +127,12 @@ public:
     void reset(management::Reset kind);
 
     [[nodiscard]] const Tier& tier() const { return m_tier; }
-    /// For faults.
+    // For faults.
     [[nodiscard]] Tier& tier() { return m_tier; }
+    /// The device behind a window gives no credits for posted writes, and answers no reads.
+    void stall_device(std::uint32_t queue, std::uint16_t window, bool stalled);
+    /// Nothing crosses the link: it replays, or trains anew.
+    void stop_link(bool stopped);
     [[nodiscard]] const index::PolicyStore& policy() const { return *m_policy; }
     [[nodiscard]] const AddressCache& address_cache() const { return m_addresses; }
     [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }

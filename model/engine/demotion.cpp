@@ -43,10 +43,12 @@ void DataPlane::admit_demotion(std::uint32_t id) {
         {Step::kReady, id});
 }
 
-/// A run ends at the first block that did not cross, or whose reservation bit errors destroyed.
+/// A run ends at the first block that did not cross, that the device did not give, or whose
+/// reservation bit errors destroyed.
 Time DataPlane::commit_demotion(MoveJob& job) {
     Time committed = now() + m_tier.commit_time();
-    while (job.done < job.drained) {
+    const std::uint32_t came = job.refused ? job.accepted : job.drained;
+    while (job.done < came) {
         const MoveJob::Block& block = job.blocks[job.done];
         const std::optional<Time> done = m_tier.commit(block.key, block.frame, now());
         if (!done) break;
@@ -54,24 +56,35 @@ Time DataPlane::commit_demotion(MoveJob& job) {
         ++job.done;
     }
     m_counters.demoted_blocks += job.done;
-    m_counters.unkept_blocks += job.drained - job.done;
+    m_counters.unkept_blocks += came - job.done;
     if (job.done == job.blocks.size()) return committed;
-    if (job.status == Status::kOk) job.status = Status::kClipped;
+    const bool lost = job.done < came;
+    if (lost) {
+        job.status = Status::kClipped;
+    } else if (job.refused) {
+        job.status = Status::kUnknown;
+    }
     // The reservation that was lost is gone already.
-    let_go(job, job.done + (job.done < job.drained ? 1 : 0), job.blocks.size());
+    let_go(job, job.done + (lost ? 1 : 0), job.blocks.size());
     return committed;
 }
 
 void DataPlane::demote_payload(MoveJob& job, const MoveJob::Block& block) {
-    m_counters.written_to_tier += block.size;
     m_buffer.resize(m_config.payload_bytes ? block.size.count : 0);
     const management::Window& window = setup_of(job).windows[job.window()];
     const Bytes part{block.size.count / window.shards};
     for (std::uint32_t shard = 0; shard < window.shards; ++shard) {
         const std::span<std::uint8_t> all(m_buffer);
         const auto bytes = all.empty() ? all : all.subspan(shard * part.count, part.count);
-        if (!dma->read_device(window.address(block.slot, shard), part, bytes)) job.refused = true;
+        if (dma->read_device(window.address(block.slot, shard), part, bytes)) continue;
+        if (!job.refused) job.accepted = job.drained - 1;
+        job.refused = true;
     }
+    if (job.refused) {
+        ++m_counters.refused_blocks;
+        return;
+    }
+    m_counters.written_to_tier += block.size;
     const Extents& extents = m_tier.extents(block.frame);
     for (std::size_t i = 0; i < extents.count; ++i) {
         m_poison.heal(TierAllocator::address(extents.first[i]),
@@ -157,7 +170,6 @@ Time DataPlane::commit_move(MoveJob& job) {
     }
     m_counters.moved_blocks += job.done;
     if (job.done == job.blocks.size()) return committed;
-    if (job.status == Status::kOk) job.status = Status::kClipped;
     let_go(job, job.done + (job.status == Status::kMissing ? 1 : 0), job.blocks.size());
     return committed;
 }

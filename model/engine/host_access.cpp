@@ -140,6 +140,17 @@ void DataPlane::fail_copies() {
     }
 }
 
+void DataPlane::stall_device(std::uint32_t queue, std::uint16_t window, bool stalled) {
+    const auto destination = static_cast<std::uint16_t>(queue * management::kWindows + window);
+    for (const Mover mover : {kPush, kPull}) m_movers.stall(mover, destination, stalled, now());
+    arm_movers();
+}
+
+void DataPlane::stop_link(bool stopped) {
+    for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, stopped, now());
+    arm_movers();
+}
+
 void DataPlane::halt() {
     m_halted = true;
     drop_moves();

@@ -54,8 +54,7 @@ void DataPlane::completion_head(std::uint32_t queue, std::uint32_t head) {
 }
 
 void DataPlane::bus_master(bool enabled) {
-    for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, !enabled, now());
-    arm_movers();
+    stop_link(!enabled);
     if (!enabled || m_halted) return;
     for (const std::uint32_t job : m_held_completions) complete(job);
     m_held_completions.clear();

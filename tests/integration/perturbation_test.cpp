@@ -30,6 +30,8 @@ enum class In {
     kScan,       ///< kCard fed by another generator
     kLoop,
     kAgents,
+    kLazy,       ///< kCard that writes blocks in the background
+    kSlowFill,   ///< kCard with a decoder that takes long to fill
     kRegulated,  ///< kCard with tenants that are limited
     kCoalesced,  ///< kCard with completions written together
     kPasid,      ///< kCard with translations
@@ -81,6 +83,10 @@ Sets setting(In in, const std::string& folder) {
                         "workload.agents.requests=40",        "workload.agents.initial_tokens=100",
                         "workload.agents.appended_tokens=40", "workload.agents.output_tokens=6",
                         "workload.agents.max_context=400",    "workload.agents.pause_median=5 ms"};
+        case In::kLazy:
+            return card + Sets{"host.demotion=lazy"};
+        case In::kSlowFill:
+            return card + Sets{"card.codec.fill=300 ns"};
         case In::kRegulated:
             return card +
                    Sets{"card.scheduler.tenant_rate=1 GB/s", "card.scheduler.tenant_burst=0 B"};
@@ -166,6 +172,7 @@ const std::vector<Probe> kProbes{
     {"host.reserve", "full", In::kCard},
     {"host.watermark", "50 %", In::kCard},
     {"host.demotion", "on-evict", In::kCard},
+    {"host.lazy_below", "0 %", In::kLazy, In::kCard},
     {"control.replacement", "fifo", In::kCard},
     {"control.admission", "counter", In::kCard},
     {"control.tier_eviction", "fifo", In::kCard},
@@ -211,10 +218,10 @@ const std::vector<Probe> kProbes{
     {"card.check", "32 ns", In::kCard, In::kCopy},
     {"card.schedule", "8 ns", In::kCard, In::kCopy},
     {"card.in_flight", "1", In::kCard, In::kCopy},
-    {"card.scheduler.tenant_rate", "1 GB/s", In::kCard, In::kCopy},
+    {"card.scheduler.tenant_rate", "100 MB/s", In::kRegulated, In::kCopy},
     {"card.scheduler.tenant_burst", "1 GiB", In::kRegulated, In::kCard},
     {"card.scheduler.tenant_aging", "1 us", In::kRegulated, In::kCard},
-    {"card.scheduler.destination_quota", "4 KiB", In::kCard, In::kCopy},
+    {"card.scheduler.destination_quota", "4 KiB", In::kSlowFill, In::kCopy},
     {"card.staging", "4 KiB", In::kCard, In::kCopy},
     {"card.dma.read_outstanding", "8", In::kCard, In::kCopy},
     {"card.dma.read_size", "64 B", In::kCard, In::kCopy},

@@ -62,7 +62,11 @@ void Host::set_up(management::QueuePlace place, std::uint16_t tenant) {
         set(QueueRegister::kRegionBase, kLists);
         set(QueueRegister::kRegionSize, kDevice - kLists);
         set(QueueRegister::kEnable, 1);
-        // Old completions must not look new.
+        // Old descriptors and completions must not look new.
+        const std::vector<std::uint8_t> unwritten(m_entries * sizeof(Intent));
+        if (place == management::QueuePlace::kHostMemory) {
+            m_memory.write(submissions(q), unwritten);
+        }
         const std::vector<std::uint8_t> empty(m_entries * sizeof(CompletionEntry));
         m_memory.write(kCompletions + q * kRing, empty);
     }
@@ -105,16 +109,19 @@ Intent Host::intent(engine::Opcode opcode, const block::BlockKey& key, std::uint
 }
 
 Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys,
-                 std::uint32_t first_slot, std::uint32_t longer_last_block) {
+                 std::uint32_t first_slot, std::uint32_t longer_last_block,
+                 std::uint32_t granules) {
+    if (granules == 0) granules = engine::granules(m_block);
     std::vector<GatherEntry> list;
     for (const block::BlockKey& key : keys) {
         list.push_back(engine::make_gather_entry(
-            key, first_slot + static_cast<std::uint32_t>(list.size()), engine::granules(m_block)));
+            key, first_slot + static_cast<std::uint32_t>(list.size()), granules));
     }
     list.back().length_4k[0] += static_cast<std::uint8_t>(longer_last_block);
     m_memory.write(m_next_list, as_bytes(list.data(), list.size()));
     Intent made = intent(opcode, {});
     made.flags = engine::kGatherList;
+    made.length_4k = granules;
     made.count = static_cast<std::uint16_t>(keys.size());
     made.target = engine::make_target(kWindow, m_next_list);
     m_next_list += list.size() * sizeof(GatherEntry);
@@ -150,9 +157,14 @@ std::uint32_t Host::write_descriptor(Intent made, std::uint32_t queue, bool sign
             EXPECT_TRUE(payload.is_response_ok());
             break;
     }
+    skip_descriptor(queue);
+    return made.id;
+}
+
+void Host::skip_descriptor(std::uint32_t queue) {
+    Ring& ring = m_rings.at(queue);
     ring.tail = (ring.tail + 1) % m_entries;
     if (ring.tail == 0) ring.odd_pass = !ring.odd_pass;
-    return made.id;
 }
 
 void Host::ring(std::uint32_t queue) {
@@ -213,7 +225,7 @@ void Host::read_completions(std::uint32_t queue) {
         if (((entry.phase_and_flags & engine::kPhase) != 0) != ring.phase) break;
         EXPECT_EQ(entry.queue, queue);
         done.push_back(
-            {entry.id, static_cast<engine::Status>(entry.status), entry.argument, now()});
+            {entry.id, static_cast<engine::Status>(entry.status), entry.argument, now(), queue});
         ring.head = (ring.head + 1) % m_entries;
         if (ring.head == 0) ring.phase = !ring.phase;
     }

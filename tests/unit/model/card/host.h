@@ -26,6 +26,7 @@ struct Done {
     engine::Status status{};
     std::uint64_t argument = 0;
     Time at;  ///< its completion reached host memory
+    std::uint32_t queue = 0;
 };
 
 class Host final : public sc_core::sc_module,
@@ -52,18 +53,20 @@ public:
     /// A whole intent for one block.
     [[nodiscard]] engine::Intent intent(engine::Opcode opcode, const block::BlockKey& key,
                                         std::uint32_t slot = 0) const;
-    /// The same for a run: block i of `keys` in slot `first_slot` + i. The last block's entry may
-    /// name more granules than it should.
+    /// The same for a run: block i of `keys` in slot `first_slot` + i, of `granules` each (0: as
+    /// the bench's blocks). The last block's entry may name more granules than it should.
     [[nodiscard]] engine::Intent run(engine::Opcode opcode,
                                      const std::vector<block::BlockKey>& keys,
                                      std::uint32_t first_slot = 0,
-                                     std::uint32_t longer_last_block = 0);
+                                     std::uint32_t longer_last_block = 0, std::uint32_t granules = 0);
     /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
     std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
     /// The same without the doorbell, or the doorbell without the descriptor.
     std::uint32_t write_descriptor(engine::Intent intent, std::uint32_t queue = 0,
                                    bool sign = true);
     void ring(std::uint32_t queue = 0);
+    /// Moves the tail past a place that was not written.
+    void skip_descriptor(std::uint32_t queue);
     /// A gather list of `changes`, and the intent for it.
     [[nodiscard]] engine::Intent policy_run(const std::vector<index::PolicyChange>& changes);
     /// Bytes of the device at `offset` of the window.
