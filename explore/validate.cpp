@@ -50,7 +50,10 @@ ValidationPart saturation(const ValidateOptions&) { return {validate_saturation(
 ValidationPart fidelity(const ValidateOptions&) {
     const std::vector<std::string> sets{"card.dram.preset=ddr5-5600b",
                                         "card.tier.capacity=256 MiB"};
-    return {validate_fidelity(load({}, sets).run.card)};
+    const RunConfig config = load({}, sets).run;
+    std::vector<ValidationRow> rows = validate_fidelity(config.card);
+    std::ranges::copy(validate_move_fidelity(config), std::back_inserter(rows));
+    return {std::move(rows)};
 }
 
 /// Every card of the folder, in order of names, has curves; some have measurements.

@@ -38,7 +38,8 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_poison(poison),
       m_log(events),
       m_registers(config.queues, config.tier_capacity, config.ring_memory, *this),
-      m_movers(config.movers, *this),
+      m_owned_movers(make_movers()),
+      m_movers(*m_owned_movers),
       m_chunks(config.movers.engine.chunk),
       m_events("events"),
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
@@ -124,6 +125,25 @@ std::uint32_t DataPlane::mover_of(const MoveJob& job) {
     return job.opcode() == Opcode::kDemote ? kPull : kMove;
 }
 
+std::unique_ptr<Movers> DataPlane::make_movers() {
+    FlowClient& client = *this;
+    const MoveAddressIf& addresses = *this;
+    if (!m_config.movers.lines) return std::make_unique<FlowMovers>(m_config.movers, client);
+    auto lines = std::make_unique<LineMovers>("line_movers", m_config.movers, client, addresses);
+    m_line_movers = lines.get();
+    return lines;
+}
+
+Dpa DataPlane::move_address(std::uint32_t /*mover*/, std::uint32_t id, std::uint32_t block,
+                            Bytes offset) const {
+    const MoveJob::Block& moved = m_jobs[id].blocks[block];
+    const Extents& extents = m_tier.extents(moved.frame);
+    const std::uint32_t of_extent = extents.length(0, granules(moved.size));
+    const auto granule = static_cast<std::uint32_t>(offset / kGranule);
+    const Dpa start = TierAllocator::address(extents.first[granule / of_extent]);
+    return {start.value + granule % of_extent * kGranule.count + offset.count % kGranule.count};
+}
+
 void DataPlane::arm_movers() {
     const Time next = m_movers.next_end();
     if (next >= m_movers_armed) return;
@@ -168,7 +188,8 @@ void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
     }
     m_jobs[id].phase = MoveJob::Phase::kEnding;
     const bool waits = mover == kPush && m_config.movers.engine.fence != Fence::kNone;
-    m_events.schedule(waits ? end + device_flight() + fence() : end, {Step::kCommit, id});
+    const Time there = waits ? end + device_flight() + fence() : end;
+    m_events.schedule(std::max(now(), there), {Step::kCommit, id});
 }
 
 /// The job ends with the blocks that have crossed, whatever would have ended it further on.

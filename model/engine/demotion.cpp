@@ -37,9 +37,10 @@ void DataPlane::admit_demotion(std::uint32_t id) {
     const MoveJob::Block& first = job.blocks.front();
     const Time translated =
         m_addresses.translate(setup_of(job).pasid, address_of(job, first, 0), first.size);
-    m_events.schedule(now() + first.lookup + first.record + m_config.movers.engine.schedule +
-                          translated + device_round_trip(),
-                      {Step::kReady, id});
+    const Time asked = m_movers.reads_ahead() ? Time{} : device_round_trip();
+    m_events.schedule(
+        now() + first.lookup + first.record + m_config.movers.engine.schedule + translated + asked,
+        {Step::kReady, id});
 }
 
 /// A run ends at the first block that did not cross, that the device did not give, or whose

@@ -58,7 +58,9 @@ void DataPlane::admit_promotion(std::uint32_t id) {
     const MoveJob::Block& first = job.blocks.front();
     const Time translated =
         now() + m_addresses.translate(setup_of(job).pasid, address_of(job, first, 0), first.size);
-    m_events.schedule(std::max(data + m_config.movers.codec.fill, translated), {Step::kReady, id});
+    const Time read =
+        m_movers.reads_ahead() ? data - first.dram : data + m_config.movers.codec.fill;
+    m_events.schedule(std::max(read, translated), {Step::kReady, id});
 }
 
 std::uint64_t DataPlane::move_hash(const MoveJob& job) const {
