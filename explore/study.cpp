@@ -89,6 +89,9 @@ void check_study(const std::string& name, const LoadedConfig& config) {
         settings.require(settings.at(key).is_default(), {key},
                          fmt::format("the study takes it from its axis {}", axis));
     };
+    settings.require(config.run.card.index.implementation == index::Implementation::kTlm,
+                     {"card.index.implementation"},
+                     "a study is of many shapes of the index, and drives its TLM form");
     if (name == "sram") {
         refuse_twice(settings, "study.sram.tiers", study.sram.tiers);
         refuse_twice(settings, "study.sram.blocks", study.sram.blocks);
