@@ -24,9 +24,9 @@ struct Size {
     std::uint32_t depth;  ///< of the closed loop
     std::uint64_t orders;
 };
-constexpr std::array kSizes{Size{"4KiB", Bytes::from_kib(4), 32, 4'000},
-                            Size{"64KiB", Bytes::from_kib(64), 16, 1'500},
-                            Size{"5MiB", Bytes::from_mib(5), 4, 60}};
+constexpr std::array kSizes{Size{"4KiB", Bytes::from_kib(4), 32, 3'000},
+                            Size{"64KiB", Bytes::from_kib(64), 16, 500},
+                            Size{"5MiB", Bytes::from_mib(5), 4, 16}};
 
 struct Mix {
     const char* name;

@@ -25,6 +25,7 @@ struct ControlConfig {
     Prefetch prefetch = Prefetch::kSchedule;
     Demotion demotion = Demotion::kWriteThrough;
     Ratio lazy_below{250'000};  ///< of kLazy: the share of free frames below which it writes
+    std::uint32_t lazy_batch = 64;  ///< of kLazy: blocks a step
     StoreSpec store{};
 };
 
