@@ -61,11 +61,18 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     add_config(*command, options);
     command->add_option("--out", options.out, "Folder of the result [out/<config>-<hash>]");
     command->add_flag("--json", options.json, "Print the result as one JSON object");
-    command->add_flag("--check", options.check, "Check every invariant at every step");
     command
         ->add_option("--intents", options.intents,
                      "Every descriptor, 64 bytes each; `trace intents` prints them")
         ->type_name("FILE");
+    command->add_flag("--check", options.check,
+                      "Check every invariant at every step: read sets, write-once, and the card's "
+                      "room, reads, versions, commits and completions");
+    command
+        ->add_option("--events", options.events,
+                     "Trace of the card's resources (Chrome JSON, for Perfetto) of the whole run "
+                     "or of a window of simulated time; it ends after a million spans, 150 MB")
+        ->type_name("FILE[:from,to]");
     command->add_option("--waves", options.waves, "Waveforms of the RTL engine (FST)")
         ->type_name("FILE[:from,to]");
     command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });

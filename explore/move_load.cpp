@@ -294,7 +294,7 @@ MoveMeasure measure_moves(const RunConfig& config, const MoveLoad& load) {
     card::Type3Card card("card", card_of(sized), load.block, *index);
     const std::unique_ptr<driver::Driver> driver = make_driver(sized, blocks, card, hbm, metrics);
     MoveHost host("host", load, pools, *driver, metrics);
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // queues are set up, sockets take calls
+    sc_core::sc_start(1, sc_core::SC_PS);  // queues are set up, and sockets take calls
     if (host.fill()) sc_core::sc_start();
     host.begin();
     sc_core::sc_start();

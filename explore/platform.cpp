@@ -104,10 +104,18 @@ Platform::Platform(const RunConfig& config, workload::Workload workload, bool ch
         m_ledger, *m_driver, *m_engine);
     m_engine->bind(*m_control);
     m_engine->listen(static_cast<serving::WarmUpListener&>(*this));
-    if (check) m_engine->check_every_step();
+    if (check) check_every_step();
 }
 
 Platform::~Platform() = default;
+
+void Platform::check_every_step() {
+    m_engine->check_every_step();
+    engine::DataPlane& plane = m_card->data_plane();
+    m_checker = std::make_unique<engine::InvariantChecker>(m_config.card.tier_capacity);
+    plane.tier().observe(*m_checker);
+    plane.observe(static_cast<engine::JobObserver&>(*m_checker));
+}
 
 void Platform::warmed_up() {
     m_warm_up = {m_ledger.counts(), m_moves.promoted_bytes(), m_moves.demoted_bytes()};
@@ -146,7 +154,8 @@ void Platform::run() {
     }
     m_index->engine().finish();
     m_control->audit();
-    m_card->data_plane().tier().audit();
+    m_card->data_plane().audit();
+    if (m_checker) m_checker->audit(m_card->data_plane().tier());
     check_conservation();
 }
 

@@ -160,6 +160,9 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
     MoveJob& job = m_jobs[id];
     if (block == 0) job.first_start = start;
     ++job.drained;
+    for (JobObserver* observer : m_job_observers) {
+        observer->crossed(job, static_cast<Mover>(mover), block, start, end);
+    }
     const std::uint32_t before = job.done;
     switch (static_cast<Mover>(mover)) {
         case kPush:
@@ -202,6 +205,7 @@ void DataPlane::job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_
 
 void DataPlane::commit(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
+    job.ended = now();
     Time committed = now() + m_tier.commit_time();
     if (job.opcode() == Opcode::kDemote) {
         committed = commit_demotion(job);
@@ -238,6 +242,7 @@ void DataPlane::let_go(const MoveJob& job, std::size_t from, std::size_t until) 
 void DataPlane::complete_at(std::uint32_t id, Time committed) {
     MoveJob& job = m_jobs[id];
     job.phase = MoveJob::Phase::kEnding;
+    job.settled = committed;
     m_events.schedule(committed + completion_flight(), {Step::kComplete, id});
     // Those that share a promotion end as it does; those that waited for a demotion start now.
     for (std::uint32_t waiter = std::exchange(job.waiters, MoveJob::kNone);
@@ -262,6 +267,7 @@ void DataPlane::complete(std::uint32_t id) {
         return;
     }
     MoveJob& job = m_jobs[id];
+    for (JobObserver* observer : m_job_observers) observer->completed(job);
     const std::uint32_t queue = job.queue;
     Batch& batch = m_batches[queue];
     batch.entries.push_back({.id = job.intent.id,

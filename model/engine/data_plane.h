@@ -23,6 +23,7 @@
 #include "model/engine/move_job.h"
 #include "model/engine/move_observer.h"
 #include "model/engine/movers.h"
+#include "model/engine/plane_observer.h"
 #include "model/engine/tier.h"
 #include "model/index/policy_store.h"
 #include "model/management/event_log.h"
@@ -92,6 +93,8 @@ public:
     [[nodiscard]] LineMovers* line_movers() { return m_line_movers; }
     /// Optional; set before the simulation starts.
     void observe(MoveObserver& observer) { m_observer = &observer; }
+    /// Any number of them; each must outlive this.
+    void observe(JobObserver& observer) { m_job_observers.push_back(&observer); }
     [[nodiscard]] management::QueueRegisters& registers() { return m_registers; }
 
     // Doorbells, at the time at which the card sees them.
@@ -288,6 +291,7 @@ private:
     ChunkTable m_chunks;
     EventHeap<Event> m_events;
     MoveObserver* m_observer = nullptr;
+    std::vector<JobObserver*> m_job_observers;
     std::vector<IntentQueue> m_queues;
     std::vector<Batch> m_batches;                   ///< by queue
     std::vector<Time> m_fetch_started;              ///< by queue

@@ -19,6 +19,7 @@ void DataPlane::admit_demotion(std::uint32_t id) {
         answered = made.record_done;
         block.frame = made.frame;
         block.lookup = made.lookup_done - (accepted == 0 ? now() : made.issued);
+        block.looked_up = made.lookup_done;
         block.record = made.record_done - made.lookup_done;
         if (made.room != Tier::Room::kYes) {
             job.status = made.room == Tier::Room::kNo ? Status::kClipped : Status::kRejected;

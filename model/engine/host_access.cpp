@@ -112,6 +112,7 @@ void DataPlane::drop_moves() {
         m_counters.dropped_intents += job.phase == MoveJob::Phase::kFree ? 0 : 1;
     }
     for (const Batch& batch : m_batches) m_counters.dropped_intents += batch.entries.size();
+    for (JobObserver* observer : m_job_observers) observer->dropped();
     m_jobs.clear();
     m_free_jobs.clear();
     m_promotions.clear();

@@ -137,7 +137,7 @@ void DataPlane::take_in(std::uint32_t queue, const IntentQueue::Fetched& fetched
     job.fetch_started = m_fetch_started[queue];
     job.transfer_class = static_cast<TransferClass>(job.intent.transfer_class);
     job.status = fetched.stale ? Status::kMalformed : check(job.intent, setup_of(job));
-    ++m_counters.intents;
+    job.serial = ++m_counters.intents;
     m_counters.stale_descriptors += fetched.stale ? 1 : 0;
     m_check_free_at = std::max(m_check_free_at, now()) + m_config.movers.engine.check;
     Time admitted = m_check_free_at;
@@ -150,6 +150,7 @@ void DataPlane::take_in(std::uint32_t queue, const IntentQueue::Fetched& fetched
     // In order within a queue: a demotion must find the room that a discard before it makes.
     m_last_admitted[queue] = std::max(m_last_admitted[queue], admitted);
     m_events.schedule(m_last_admitted[queue], {Step::kAdmit, id});
+    for (JobObserver* observer : m_job_observers) observer->taken_in(job);
 }
 
 Status DataPlane::check(const Intent& intent, const management::QueueSetup& setup) const {

@@ -19,9 +19,10 @@ struct MoveJob {
         TierFrame frame{};
         TierFrame target{};  ///< of a move within the tier
         Bytes size;
-        Time lookup{};  ///< in the index
-        Time record{};  ///< record read and full-key check
-        Time dram{};    ///< first data
+        Time looked_up{};  ///< when the index had answered
+        Time lookup{};     ///< in the index
+        Time record{};     ///< record read and full-key check
+        Time dram{};       ///< first data
     };
 
     /// How far it has come.
@@ -45,6 +46,7 @@ struct MoveJob {
     std::uint32_t drained = 0;      ///< blocks that have crossed
     std::uint32_t done = 0;         ///< blocks that arrived, or for which it was done
     std::uint32_t accepted = 0;     ///< those before the first that was refused
+    std::uint64_t serial = 0;       ///< order in which it was taken in
     std::uint64_t sequence = 0;     ///< order of admission
     std::uint64_t answer = 0;       ///< argument of its completion, where that is not `done`
     bool answers = false;           ///< `answer` holds
@@ -55,6 +57,8 @@ struct MoveJob {
     Time admitted;                  ///< checked, and its gather list read
     Time started;                   ///< its lookups began: behind a demotion, not at once
     Time first_start;               ///< the first block's drain began
+    Time ended;                     ///< all of it has crossed, fence included; zero: nothing did
+    Time settled;                   ///< what its completion reports is so
     std::vector<Block> blocks;      ///< those that move
 
     [[nodiscard]] Opcode opcode() const { return static_cast<Opcode>(intent.opcode); }

@@ -38,6 +38,7 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         block.frame = found.frame;
         // Behind its siblings' lookups a block waits as behind their transfers: queue_own.
         block.lookup = found.lookup_done - (found_blocks == 0 ? now() : found.issued);
+        block.looked_up = found.lookup_done;
         block.record = found.record_done - found.lookup_done;
         block.dram = dram;
         m_tier.begin_read(found.frame);

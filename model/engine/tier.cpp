@@ -42,6 +42,7 @@ std::optional<TierFrame> Tier::allocate(const block::BlockKey& key, Bytes size, 
     m_entries[record] = entry_of(record);
     m_arriving[record] = true;
     ++m_blocks;
+    if (m_observer != nullptr) m_observer->allocated({record}, *extents, granules(size));
     return TierFrame{record};
 }
 
@@ -143,10 +144,16 @@ std::optional<Time> Tier::commit(const block::BlockKey& key, TierFrame frame, Ti
     hot.references = 1;
     index::seal(hot);
     m_entries[frame.record] = entry_of(frame.record);
+    if (m_observer != nullptr) {
+        m_observer->committed(key, frame, std::nullopt, m_entries[frame.record].version);
+    }
     return update(key, m_entries[frame.record], at).done;
 }
 
-void Tier::begin_read(TierFrame frame) { ++m_transfers[frame.record]; }
+void Tier::begin_read(TierFrame frame) {
+    if (m_observer != nullptr) m_observer->read_begun(frame);
+    ++m_transfers[frame.record];
+}
 
 void Tier::end_read(const block::BlockKey& key, TierFrame frame, Time at) {
     std::uint32_t& transfers = m_transfers[frame.record];
@@ -157,6 +164,7 @@ void Tier::end_read(const block::BlockKey& key, TierFrame frame, Time at) {
     if (release_orphan(frame)) return;
     index::Entry& entry = m_entries[frame.record];
     entry.version = (entry.version + 1U) & 0xFFU;
+    if (m_observer != nullptr) m_observer->version_changed(frame, entry.version);
     (void)update(key, entry, at);
 }
 
@@ -170,6 +178,7 @@ std::optional<TierFrame> Tier::begin_move(const block::BlockKey& key, TierFrame 
     index::Entry& entry = m_entries[from.record];
     entry.state = static_cast<std::uint64_t>(index::EntryState::kMoving) & 7U;
     entry.version = (entry.version + 1U) & 0xFFU;
+    if (m_observer != nullptr) m_observer->version_changed(from, entry.version);
     (void)update(key, entry, at);
     return to;
 }
@@ -191,6 +200,7 @@ std::optional<Time> Tier::commit_move(const block::BlockKey& key, TierFrame from
     const std::uint64_t version = m_entries[from.record].version;
     m_entries[to.record] = entry_of(to.record);
     m_entries[to.record].version = (version + 1U) & 0xFFU;
+    if (m_observer != nullptr) m_observer->committed(key, to, from, m_entries[to.record].version);
     const Time done = update(key, m_entries[to.record], at).done;
     m_leases.move(from.record, to.record, at);
     ++m_counters.moved;
@@ -258,6 +268,7 @@ void Tier::retire(const block::BlockKey& key, TierFrame frame, bool superseded) 
 }
 
 void Tier::let_go(TierFrame frame) {
+    if (m_observer != nullptr) m_observer->freed(frame, extents(frame), granules(size(frame)));
     m_room.free(extents(frame), granules(size(frame)));
     m_leases.drop(frame.record);
     m_records[frame.record] = {};
@@ -268,6 +279,7 @@ void Tier::let_go(TierFrame frame) {
 }
 
 void Tier::clear() {
+    if (m_observer != nullptr) m_observer->cleared();
     m_index.clear();
     m_room.clear();
     m_leases.clear();

@@ -23,16 +23,11 @@
 
 #include "model/engine/allocator.h"
 #include "model/engine/leases.h"
+#include "model/engine/tier_observer.h"
 #include "model/index/record.h"
 #include "model/index/resident_index.h"
 
 namespace kvplane::engine {
-
-/// The place of one copy of a block: the number of its hot record.
-struct TierFrame {
-    std::uint32_t record = 0;
-    bool operator==(const TierFrame&) const = default;
-};
 
 struct TierConfig {
     Bytes capacity;
@@ -58,6 +53,9 @@ class Tier {
 public:
     /// `index` must outlive the tier and be bound already.
     Tier(const TierConfig& config, index::ResidentIndex& index, index::RecordReader& records);
+
+    /// Optional; set before the first block comes.
+    void observe(TierObserver& observer) { m_observer = &observer; }
 
     struct Found {
         bool present = false;  ///< and the tenant may read it
@@ -195,6 +193,7 @@ private:
     Leases m_leases;
     index::ResidentIndex& m_index;
     index::RecordReader& m_reader;
+    TierObserver* m_observer = nullptr;
     std::uint64_t m_blocks = 0;
     std::uint64_t m_moves = 0;  ///< under way
     // By record number:

@@ -152,6 +152,17 @@ protected:
     std::uint64_t m_skipped = 0;
 };
 
+TEST_F(RunInvariantsTest, TheCardsBooksAreKeptWhereAskedFor) {
+    simulate(small_setting(), [](Platform& p) {
+        const auto& counters = p.card().data_plane().counters();
+        ASSERT_NE(p.checker(), nullptr);
+        // Taken in, crossed, completed; room and commit of what came, version of what was read.
+        EXPECT_GE(p.checker()->checks(), 2 * counters.intents + 3 * counters.demoted_blocks +
+                                             3 * counters.promoted_blocks);
+        EXPECT_GT(counters.promoted_blocks, 0U);
+    });
+}
+
 TEST_F(RunInvariantsTest, HoldInRandomSessions) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         SCOPED_TRACE(seed);

@@ -261,6 +261,7 @@ bool Host::read_device(Hpa address, Bytes size, std::span<std::uint8_t> data) {
 Bench::Bench(const CardConfig& config, Bytes block, const std::string& name,
              std::uint32_t ring_entries)
     : m_config(config),
+      books(config.tier_capacity),
       index(config.index),
       card((name + "_card").c_str(), config, block, index),
       host((name + "_host").c_str(), block, ring_entries),
@@ -271,6 +272,8 @@ Bench::Bench(const CardConfig& config, Bytes block, const std::string& name,
     host.bulk.bind(card.bulk);
     card.dma.bind(host);
     card.data_plane().observe(host);
+    card.data_plane().observe(static_cast<engine::JobObserver&>(books));
+    card.data_plane().tier().observe(books);
     map();
 }
 

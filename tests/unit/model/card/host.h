@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/card/type3_card.h"
+#include "model/engine/invariant_checker.h"
 #include "model/index/policy_store.h"
 #include "model/index/tlm_index.h"
 #include "model/memory/sparse_store.h"
@@ -159,6 +160,7 @@ private:
     CardConfig m_config;
 
 public:
+    engine::InvariantChecker books;  ///< watches all that the card does
     index::TlmIndex index;
     Type3Card card;
     Host host;
