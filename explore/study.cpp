@@ -137,8 +137,12 @@ void check_path(const LoadedConfig& config) {
     const bool all_tlm = std::count(study.indexes.begin(), study.indexes.end(),
                                     index::Implementation::kTlm) == std::ssize(study.indexes);
     const std::optional<std::string> misfit = rtl::misfit(config.run.card.index);
-    settings.require(all_tlm || !misfit, {"study.path.indexes"},
-                     "card.index is not what is built as RTL: " + misfit.value_or(""));
+    settings.require(
+        all_tlm || !misfit,
+        {"study.path.indexes", "card.index.sram", "card.index.banks", "card.index.slots",
+         "card.index.choices", "card.index.stash", "card.index.kick_limit", "card.index.ports",
+         "card.index.store_buffer", "card.index.fingerprint_bits"},
+        "card.index is not what is built as RTL: " + misfit.value_or(""));
 }
 
 /// Where the descriptor lies when its doorbell comes, and how long the card reads it.

@@ -196,6 +196,8 @@ Status DataPlane::cancel_other(std::uint32_t target) {
         std::swap(job.intent, other.intent);
         std::swap(job.queue, other.queue);
         std::swap(job.arrived, other.arrived);
+        std::swap(job.fetch_started, other.fetch_started);
+        std::swap(job.admitted, other.admitted);
         leave_wait(heir);
         other.status = Status::kClipped;
         complete_at(heir, now());

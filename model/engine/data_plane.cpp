@@ -11,6 +11,8 @@
 namespace kvplane::engine {
 namespace {
 
+constexpr std::uint64_t kLatestDeadlineNs = INT64_MAX / 1'000;
+
 Status status_of(FlowEnd reason) {
     switch (reason) {
         case FlowEnd::kCancelled:
@@ -89,7 +91,9 @@ void DataPlane::handle(const Event& event) {
         case Step::kComplete:
             return complete(event.subject);
         case Step::kFlush:
-            if (m_batches[event.subject].number == event.detail) flush(event.subject);
+            if (m_batches[event.subject].number == event.detail && m_registers.bus_master()) {
+                flush(event.subject);
+            }
             return;
         case Step::kHost:
             return close_host_window();
@@ -103,14 +107,16 @@ void DataPlane::ready(std::uint32_t id) {
         return;
     }
     job.phase = MoveJob::Phase::kMoving;
-    const bool dated = job.intent.deadline_ns != 0;
+    // What lies further away than time can tell is never.
+    const bool dated = job.intent.deadline_ns != 0 && job.intent.deadline_ns < kLatestDeadlineNs;
     m_movers.push(
         mover_of(job),
         {.id = id,
          .priority = static_cast<std::uint8_t>(job.transfer_class),
          .tenant = job.intent.tenant,
          .destination = static_cast<std::uint16_t>(job.queue * management::kWindows + job.window()),
-         .droppable = dated && job.opcode() == Opcode::kPrefetch,
+         // Others wait for this one now, and not all on a hint.
+         .droppable = dated && job.opcode() == Opcode::kPrefetch && job.waiters == MoveJob::kNone,
          .deadline = dated ? Time::from_ns(static_cast<std::int64_t>(job.intent.deadline_ns))
                            : Time::never(),
          .blocks = static_cast<std::uint32_t>(job.blocks.size()),
@@ -199,6 +205,10 @@ void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
 void DataPlane::job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_t /*blocks*/,
                              FlowEnd reason, Time end) {
     MoveJob& job = m_jobs[id];
+    if (reason == FlowEnd::kLate && job.waiters != MoveJob::kNone && job.drained == 0) {
+        ready(id);  // as one that is not dropped
+        return;
+    }
     if (job.status != Status::kPoisoned) job.status = status_of(reason);
     job_drained(mover, id, end);
 }
@@ -217,6 +227,10 @@ void DataPlane::commit(std::uint32_t id) {
             job.done = job.accepted;
         }
         raise_flag(job);
+        for (std::uint32_t w = job.waiters; w != MoveJob::kNone; w = m_jobs[w].next) {
+            m_jobs[w].done = job.done;
+            raise_flag(m_jobs[w]);
+        }
         forget_promotion(id);
         let_go(job, 0, job.blocks.size());
     }

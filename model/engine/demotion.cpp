@@ -123,6 +123,8 @@ void DataPlane::admit_move(std::uint32_t id) {
             job.status = Status::kMissing;
         } else if (found.right != Right::kOwn) {
             job.status = Status::kNotOwner;
+        } else if (m_tier.leases().pinned(found.frame.record, now())) {
+            job.status = Status::kBusy;  // its lines may be mapped where they are
         } else if (job.intent.argument != 0 || m_tier.moving(found.frame) ||
                    !continues_run(job, accepted, m_tier.size(found.frame))) {
             job.status = Status::kRejected;

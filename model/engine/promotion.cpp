@@ -71,21 +71,24 @@ std::uint64_t DataPlane::move_hash(const MoveJob& job) const {
 
 /// Whether both bring the same blocks to the same places, for the same tenant.
 bool DataPlane::same_move(const MoveJob& a, const MoveJob& b) const {
-    return a.intent.tenant == b.intent.tenant &&
+    const management::Window& to = setup_of(a).windows[a.window()];
+    const management::Window& other = setup_of(b).windows[b.window()];
+    return a.intent.tenant == b.intent.tenant && setup_of(a).pasid == setup_of(b).pasid &&
+           to.shards == other.shards && to.stride == other.stride && to.base == other.base &&
            std::equal(a.blocks.begin(), a.blocks.end(), b.blocks.begin(), b.blocks.end(),
-                      [&](const MoveJob::Block& x, const MoveJob::Block& y) {
+                      [](const MoveJob::Block& x, const MoveJob::Block& y) {
                           return x.key == y.key && x.slot == y.slot;
-                      }) &&
-           address_of(a, a.blocks[0], 0) == address_of(b, b.blocks[0], 0);
+                      });
 }
 
 /// Where the same promotion is under way already, waits for that one, which becomes as urgent.
 bool DataPlane::merge(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     const std::uint32_t* known = m_promotions.find(move_hash(job));
-    if (known == nullptr || !same_move(job, m_jobs[*known]) || m_jobs[*known].cancelled) {
-        return false;
-    }
+    if (known == nullptr || !same_move(job, m_jobs[*known])) return false;
+    const MoveJob& ahead = m_jobs[*known];
+    const bool lost = ahead.phase == MoveJob::Phase::kEnding && ahead.status != Status::kOk;
+    if (lost || ahead.cancelled) return false;
     ++m_counters.merged_intents;
     wait_for(id, *known);
     return true;

@@ -278,7 +278,11 @@ TEST_F(RunCommandTest, ChecksChangeNothing) {
 
 /// Small enough to look at all of it: every span has its place, none lies over another.
 TEST_F(RunCommandTest, EventsAreATraceOfTheCard) {
-    ASSERT_EQ(kvplane(run({"--out", "there", "--events", "e.json"}, 60)).exit_code, 0);
+    ASSERT_EQ(
+        kvplane(run({"--out", "there", "--events", "e.json", "--set", "host.node.kv_budget=32 GiB"},
+                    120))
+            .exit_code,
+        0);
     const nlohmann::json trace = nlohmann::json::parse(read_text(m_folder / "e.json"));
     std::map<int, std::string> names;
     std::map<int, std::vector<std::pair<double, double>>> spans;
@@ -323,8 +327,8 @@ TEST_F(RunCommandTest, EventsOfAWindow) {
     const auto spans = [&](const std::string& option) {
         EXPECT_EQ(kvplane(run({"--out", "there", "--events", option})).exit_code, 0);
         std::vector<std::pair<double, double>> all;
-        for (const auto& event :
-             nlohmann::json::parse(read_text(m_folder / "e.json"))["traceEvents"]) {
+        const nlohmann::json trace = nlohmann::json::parse(read_text(m_folder / "e.json"));
+        for (const auto& event : trace["traceEvents"]) {
             if (event["ph"] == "X") all.emplace_back(event["ts"], event["dur"]);
         }
         return all;

@@ -489,6 +489,9 @@ private:
                 if (step.opcode == Opcode::kDemote) return reads;
                 return step.opcode == Opcode::kUnpin || step.opcode == Opcode::kPrefetch;
             case Status::kBusy:
+                if (step.opcode == Opcode::kReEncode) {
+                    return block != nullptr && !block->pinned.empty();
+                }
                 return step.opcode == Opcode::kDiscard &&
                        (open.disturbed ||
                         (block != nullptr && (!block->pinned.empty() || !block->granted.empty())));

@@ -55,7 +55,7 @@ TEST_F(InvariantCheckerTest, ALifeByTheRules) {
     checker.read_begun(kSecond);
     checker.freed(kFirst, at(0), 4);
     checker.allocated(kFirst, at(2), 2);
-    EXPECT_EQ(checker.checks(), 11U);
+    EXPECT_EQ(checker.checks(), 13U);
 }
 
 TEST_F(InvariantCheckerTest, RoomIsGivenOnceAndInsideTheTier) {
