@@ -62,8 +62,9 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_option("--out", options.out, "Folder of the result [out/<config>-<hash>]");
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command->add_flag("--check", options.check, "Check every invariant at every step");
-    command->add_option("--intents", options.intents,
-                        "Every descriptor, 64 bytes each; `trace intents` prints them")
+    command
+        ->add_option("--intents", options.intents,
+                     "Every descriptor, 64 bytes each; `trace intents` prints them")
         ->type_name("FILE");
     command->add_option("--waves", options.waves, "Waveforms of the RTL engine (FST)")
         ->type_name("FILE[:from,to]");

@@ -208,10 +208,10 @@ private:
 
     void run_done(std::uint32_t token, engine::Status status, std::size_t moved) override {
         if (status != engine::Status::kOk || moved != m_orders[token].moves.size()) {
-            throw InvariantError(fmt::format(
-                "move load: an order of kind {} and {} blocks ended {} after {}",
-                static_cast<int>(m_orders[token].kind), m_orders[token].moves.size(),
-                engine::kStatusNames[static_cast<std::size_t>(status)], moved));
+            throw InvariantError(
+                fmt::format("move load: an order of kind {} and {} blocks ended {} after {}",
+                            static_cast<int>(m_orders[token].kind), m_orders[token].moves.size(),
+                            engine::kStatusNames[static_cast<std::size_t>(status)], moved));
         }
         --m_outstanding;
         const std::uint32_t flow = m_orders[token].flow;

@@ -30,10 +30,10 @@ inline constexpr std::size_t kLongestRun = 65'535;
 /// Moves that are ordered together, root first.
 struct MoveRun {
     MoveKind kind = MoveKind::kPromote;
-    std::uint32_t token = 0;  ///< given back in run_done
-    Time decided;             ///< when the move was decided
-    Time frames_ready;        ///< when its frames were there
-    Time deadline;            ///< zero: none; a prefetch that cannot meet its own is dropped
+    std::uint32_t token = 0;      ///< given back in run_done
+    Time decided;                 ///< when the move was decided
+    Time frames_ready;            ///< when its frames were there
+    Time deadline;                ///< zero: none; a prefetch that cannot meet its own is dropped
     std::span<const Move> moves;  ///< 1 to kLongestRun; read before submit() returns
 };
 

@@ -58,7 +58,8 @@ public:
     [[nodiscard]] engine::Intent run(engine::Opcode opcode,
                                      const std::vector<block::BlockKey>& keys,
                                      std::uint32_t first_slot = 0,
-                                     std::uint32_t longer_last_block = 0, std::uint32_t granules = 0);
+                                     std::uint32_t longer_last_block = 0,
+                                     std::uint32_t granules = 0);
     /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
     std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
     /// The same without the doorbell, or the doorbell without the descriptor.

@@ -58,7 +58,7 @@ struct Open {
     std::uint32_t slot = 0;  ///< of its first block
     bool flawed = false;
     bool cancelled = false;
-    bool disturbed = false;  ///< something of its blocks changed meanwhile
+    bool disturbed = false;    ///< something of its blocks changed meanwhile
     std::uint32_t target = 0;  ///< of a cancel
 };
 
@@ -105,16 +105,14 @@ private:
         }
     }
 
-    [[nodiscard]] bool has_room(std::uint32_t queue) const {
-        return m_in_ring[queue] + 1 < kRing;
-    }
+    [[nodiscard]] bool has_room(std::uint32_t queue) const { return m_in_ring[queue] + 1 < kRing; }
 
     /// No two intents that change one block are under way; `at_once` reads may be.
     [[nodiscard]] bool collides(const ModelStep& next) const {
         for (const auto& [id, open] : m_open) {
             const std::uint32_t from = std::max(open.step.first, next.first);
-            const std::uint32_t to = std::min(open.step.first + open.step.count,
-                                              next.first + next.count);
+            const std::uint32_t to =
+                std::min(open.step.first + open.step.count, next.first + next.count);
             if (from < to && changes(open.step.opcode) && changes(next.opcode)) return true;
         }
         return false;
@@ -123,8 +121,8 @@ private:
         if (!changes(next.opcode)) return;
         for (auto& [id, open] : m_open) {
             const std::uint32_t from = std::max(open.step.first, next.first);
-            const std::uint32_t to = std::min(open.step.first + open.step.count,
-                                              next.first + next.count);
+            const std::uint32_t to =
+                std::min(open.step.first + open.step.count, next.first + next.count);
             if (from < to) open.disturbed = true;
         }
     }
@@ -259,7 +257,7 @@ private:
 
     void reset(std::uint32_t draw) {
         using management::Reset;
-        constexpr std::array kResets{Reset::kFunction, Reset::kHot,  Reset::kWarm,
+        constexpr std::array kResets{Reset::kFunction, Reset::kHot, Reset::kWarm,
                                      Reset::kCold,     Reset::kCxl, Reset::kCxlMemClear};
         const Reset kind = kResets.at(draw % kResets.size());
         // Halfway between: what was under way may have taken effect.
@@ -491,8 +489,8 @@ private:
                 return step.opcode == Opcode::kUnpin || step.opcode == Opcode::kPrefetch;
             case Status::kBusy:
                 return step.opcode == Opcode::kDiscard &&
-                       (open.disturbed || (block != nullptr && (!block->pinned.empty() ||
-                                                                !block->granted.empty())));
+                       (open.disturbed ||
+                        (block != nullptr && (!block->pinned.empty() || !block->granted.empty())));
             case Status::kClipped:
                 return step.opcode == Opcode::kDemote || step.opcode == Opcode::kReEncode ||
                        (foreign_record &&
@@ -520,7 +518,7 @@ private:
     void compare(std::uint32_t key, std::uint16_t tenant) {
         const auto known = m_blocks.find(key);
         const bool reads = known != m_blocks.end() && known->second.reads(tenant);
-        const Status expected = !reads                    ? Status::kMissing
+        const Status expected = !reads                   ? Status::kMissing
                                 : known->second.poisoned ? Status::kPoisoned
                                                          : Status::kOk;
         Intent intent = m_bench.host.intent(Opcode::kPromote, key_of(key), 0);
@@ -590,7 +588,8 @@ std::vector<ModelStep> model_steps(std::uint64_t seed, std::size_t steps) {
         step.first = static_cast<std::uint16_t>(random.uniform(kKeys));
         // A run's blocks have one length.
         const std::uint64_t most = 8 - step.first % 8;
-        step.count = static_cast<std::uint16_t>(random.uniform(1, std::min<std::uint64_t>(most, 5)));
+        step.count =
+            static_cast<std::uint16_t>(random.uniform(1, std::min<std::uint64_t>(most, 5)));
         step.draw = static_cast<std::uint32_t>(random.bits());
         step.bad_crc = random.uniform(100) == 0;
     }
@@ -634,11 +633,11 @@ std::string describe(const std::vector<ModelStep>& steps) {
                                 "wait",   "poison", "flip",     "reset"};
     std::string text;
     for (const ModelStep& step : steps) {
-        text += fmt::format("{} {} tenant {} keys {}+{} draw {}{}\n",
-                            kKinds.at(static_cast<std::size_t>(step.kind)),
-                            engine::kOpcodeNames[static_cast<std::size_t>(step.opcode)],
-                            step.tenant, step.first, step.count, step.draw,
-                            step.bad_crc ? " bad CRC" : "");
+        text +=
+            fmt::format("{} {} tenant {} keys {}+{} draw {}{}\n",
+                        kKinds.at(static_cast<std::size_t>(step.kind)),
+                        engine::kOpcodeNames[static_cast<std::size_t>(step.opcode)], step.tenant,
+                        step.first, step.count, step.draw, step.bad_crc ? " bad CRC" : "");
     }
     return text;
 }
