@@ -238,6 +238,7 @@ private:
     void flush(std::uint32_t queue);
     void arm_movers();
     [[nodiscard]] std::unique_ptr<Movers> make_movers();
+    [[nodiscard]] Time first_data(const MoveJob::Block& block, Time at);
     [[nodiscard]] Dpa move_address(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
                                    Bytes offset) const override;
     void close_host_window();

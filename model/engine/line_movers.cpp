@@ -102,7 +102,10 @@ void LineMovers::push(std::uint32_t mover, const FlowJob& job, Time now) {
 bool LineMovers::cancel(std::uint32_t mover, std::uint32_t id, Time now) {
     if (mover > kPull) return m_flows.cancel(mover, id, now);
     Way& way = m_ways[mover];
-    if (!way.scheduler.has(id)) return false;
+    if (!way.scheduler.has(id)) {  // it may be ending early already
+        return id < way.progress.size() && way.progress[id].given_up &&
+               (way.progress[id].under_way != 0 || in_stretches(way, id));
+    }
     if (!way.stretches.empty() && way.stretches.back().job.id == id) {
         Stretch& last = way.stretches.back();
         const std::uint64_t until = std::min(round_up(last.asked, kCutGrain), last.until);
@@ -195,7 +198,9 @@ Rate LineMovers::rate(std::uint32_t mover) const {
 bool LineMovers::busy(std::uint32_t mover) const {
     if (mover > kPull) return m_flows.busy(mover);
     const Way& way = m_ways[mover];
-    return !way.stretches.empty() || way.piece_head != way.piece_tail;
+    return way.piece_head != way.piece_tail ||
+           std::any_of(way.stretches.begin(), way.stretches.end(),
+                       [](const Stretch& stretch) { return stretch.sent != stretch.until; });
 }
 
 Time LineMovers::busy_time(std::uint32_t mover) const {
@@ -258,9 +263,11 @@ void LineMovers::collect_given_up(std::uint32_t mover) {
     while (m_ways[mover].scheduler.pop_given_up(job)) give_up(mover, job.id, job.reason);
 }
 
+/// Whether some of a job is granted and not on the wire yet.
 bool LineMovers::in_stretches(const Way& way, std::uint32_t id) {
-    return std::any_of(way.stretches.begin(), way.stretches.end(),
-                       [&](const Stretch& stretch) { return stretch.job.id == id; });
+    return std::any_of(way.stretches.begin(), way.stretches.end(), [&](const Stretch& stretch) {
+        return stretch.job.id == id && stretch.sent != stretch.until;
+    });
 }
 
 /// A job ends early: once what is under way of it has crossed, or now.
@@ -338,6 +345,9 @@ void LineMovers::tell() {
 }
 
 void LineMovers::serve(std::uint32_t mover) {
+    // Those of which nothing is left to send, cut or not.
+    std::erase_if(m_ways[mover].stretches,
+                  [](const Stretch& stretch) { return stretch.sent == stretch.until; });
     if (mover == kPush) {
         read_lines();
         send_writes();
@@ -505,7 +515,7 @@ void LineMovers::request_reads() {
         const std::uint64_t at = stretch->asked;
         const auto bytes = static_cast<std::uint32_t>(piece_at(job, at, stretch->until, size));
         stretch->asked += bytes;
-        if (stretch->asked == stretch->until) way.stretches.pop_back();
+        stretch->sent = stretch->asked;
         way.staged += lines_of(at % job.block_bytes.count, bytes) * kLine.count;
         ++m_reads_out;
         const std::uint32_t id = add_piece(kPull, {job, at, bytes, bytes});

@@ -44,8 +44,7 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         m_tier.begin_read(found.frame);
         if (found_blocks++ > 0) continue;
         const Time scheduled = found.record_done + m_config.movers.engine.schedule;
-        data = m_dram.access_line(scheduled, m_tier.address(block.frame), false, other_load()) +
-               m_dram.line_service();
+        data = first_data(block, scheduled);
         block.dram = data - scheduled;
     }
     job.blocks.resize(found_blocks);
@@ -62,6 +61,22 @@ void DataPlane::admit_promotion(std::uint32_t id) {
     const Time read =
         m_movers.reads_ahead() ? data - first.dram : data + m_config.movers.codec.fill;
     m_events.schedule(std::max(read, translated), {Step::kReady, id});
+}
+
+/// When a block that is read from `at` on can cross: lines leave in order, so that one subchannel
+/// in refresh holds up what all others have read.
+Time DataPlane::first_data(const MoveJob::Block& block, Time at) {
+    const memory::DramConfig& dram = m_config.movers.dram;
+    const Bytes run = dram.device ? dram.device->interleave : block.size;
+    const std::uint64_t runs = std::max<std::uint64_t>(1, block.size / run);
+    const std::uint64_t subchannels = std::uint64_t{dram.channels} * dram.subchannels;
+    const Dpa start = m_tier.address(block.frame);
+    Time data;
+    for (std::uint64_t i = 0; i < std::min(runs, subchannels); ++i) {
+        const Dpa line{start.value + i * run.count};
+        data = std::max(data, m_dram.access_line(at, line, false, other_load()));
+    }
+    return data + m_dram.line_service();
 }
 
 std::uint64_t DataPlane::move_hash(const MoveJob& job) const {
