@@ -48,6 +48,8 @@ Table run_table(RunConfig& c) {
         t.key("lazy_below", c.control.lazy_below, between<Ratio>({0}, {1'000'000}),
               {kChosen, "design parameter",
                "Of demotion lazy: blocks are written while less of HBM's frames is free."});
+        t.key("lazy_batch", c.control.lazy_batch, between<std::uint32_t>(1, 65'535, "blocks"),
+              {kChosen, "design parameter", "Of demotion lazy: blocks written a step."});
     });
     t.group("control", [&] { describe(t, c.control); });
     t.group("driver", [&] { describe(t, c.driver); });

@@ -83,9 +83,16 @@ void refuse_given(const Settings& settings, const char* key, const char* axis) {
                      fmt::format("the study takes it from its axis {}", axis));
 }
 
+void refuse_other_index(const LoadedConfig& config) {
+    config.settings.require(config.run.card.index.implementation == index::Implementation::kTlm,
+                            {"card.index.implementation"},
+                            "a study is of many shapes of the index, and drives its TLM form");
+}
+
 void check_sram(const LoadedConfig& config) {
     const Settings& settings = config.settings;
     const SramStudyConfig& study = config.run.study.sram;
+    refuse_other_index(config);
     refuse_twice(settings, "study.sram.tiers", study.tiers);
     refuse_twice(settings, "study.sram.blocks", study.blocks);
     refuse_twice(settings, "study.sram.srams", study.srams);
@@ -99,6 +106,7 @@ void check_sram(const LoadedConfig& config) {
 void check_lookup(const LoadedConfig& config) {
     const Settings& settings = config.settings;
     const LookupStudyConfig& study = config.run.study.lookup;
+    refuse_other_index(config);
     refuse_twice(settings, "study.lookup.srams", study.srams);
     refuse_twice(settings, "study.lookup.loads", study.loads);
     refuse_twice(settings, "study.lookup.banks", study.banks);

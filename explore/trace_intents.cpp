@@ -27,12 +27,13 @@ using engine::Intent;
 std::vector<Intent> read_intents(const std::string& path) {
     std::error_code failed;  // told as a file that is none
     if (!std::filesystem::is_regular_file(path, failed)) {
-        throw UserError(fmt::format("{}: no such file", path));
+        throw UserError(fmt::format("{}: not a file that can be read", path));
     }
     std::ifstream in(path, std::ios::binary);
     if (!in) throw UserError(fmt::format("{}: cannot be read", path));
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    if (bytes.empty() || bytes.size() % sizeof(Intent) != 0) {
+    if (bytes.empty()) throw UserError(fmt::format("{}: is empty", path));
+    if (bytes.size() % sizeof(Intent) != 0) {
         throw UserError(fmt::format("{}: {} bytes are not a whole number of {}-byte descriptors",
                                     path, bytes.size(), sizeof(Intent)));
     }

@@ -24,7 +24,8 @@ struct ControlConfig {
     PolicySpec tier_eviction{};
     Prefetch prefetch = Prefetch::kSchedule;
     Demotion demotion = Demotion::kWriteThrough;
-    Ratio lazy_below{250'000};  ///< of kLazy: the share of free frames below which it writes
+    Ratio lazy_below{250'000};      ///< of kLazy: the share of free frames below which it writes
+    std::uint32_t lazy_batch = 64;  ///< of kLazy: blocks a step
     StoreSpec store{};
 };
 

@@ -266,12 +266,23 @@ void ControlPlane::release(Holding& holding) {
 
 void ControlPlane::end_of_step() {
     account();
-    if (m_config.demotion == Demotion::kLazy &&
-        m_residency.free_frames() * 1'000'000 >= m_hbm.frames() * m_config.lazy_below.ppm) {
+    if (m_config.demotion == Demotion::kLazy) {
+        store_lazily();
         return;
     }
     begin_stores(m_to_store);
     submit_stores(m_to_store, false);
+}
+
+/// A bounded number of blocks a step, so that what is stored in the background stays there.
+void ControlPlane::store_lazily() {
+    if (m_residency.free_frames() * 1'000'000 >= m_hbm.frames() * m_config.lazy_below.ppm) return;
+    const std::size_t n = std::min<std::size_t>(m_to_store.size(), m_config.lazy_batch);
+    const auto end = m_to_store.begin() + static_cast<std::ptrdiff_t>(n);
+    std::vector<BlockIndex> some(m_to_store.begin(), end);
+    m_to_store.erase(m_to_store.begin(), end);
+    begin_stores(some);
+    submit_stores(some, false);
 }
 
 void ControlPlane::count_reads(std::uint64_t anonymous) {

@@ -19,11 +19,11 @@ enum class Payload {
     kBytes,  ///< real bytes, checked end to end; for small runs
 };
 
-/// How the host's single lines are served by the DRAM. The card's own moves and records always use
-/// the closed form.
+/// How lines are served by the DRAM: the host's, and with LinkFidelity::kLine beside it those of
+/// the card's moves. Records always use the closed form.
 enum class DramFidelity : std::uint8_t {
     kBurst,  ///< a queue and a latency
-    kLine    ///< every command, by FR-FCFS; moves are not seen there
+    kLine    ///< every command, by FR-FCFS
 };
 
 /// Queue pairs of a card: promotions, demotions and discards, prefetches.

@@ -13,7 +13,9 @@ engine::DataPlaneConfig data_plane_config(const CardConfig& config, Bytes block)
                        .link = config.link,
                        .codec = config.codec,
                        .dram = config.dram,
-                       .flight = config.flight},
+                       .flight = config.flight,
+                       .lines = config.dram_fidelity == DramFidelity::kLine &&
+                                config.mem.fidelity == cxl::LinkFidelity::kLine},
             .tier_capacity = config.tier_capacity,
             .ring_memory = config.ring_memory,
             .block = block,
@@ -72,7 +74,7 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
     if (config.dram_fidelity == DramFidelity::kLine) {
         m_lines = std::make_unique<memory::Ddr5Memory>("lines", line_dram(config));
         m_data_plane.serve_host_from(*m_lines);
-        mem.memory.socket.bind(m_lines->socket);
+        connect_lines();
     }
     m_data_plane.dma.bind(dma);
     bulk.bind(m_data_plane);
@@ -83,6 +85,19 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
     SC_METHOD(ring);
     sensitive << m_doorbells.event();
     dont_initialize();
+}
+
+void Type3Card::connect_lines() {
+    engine::LineMovers* moves = m_data_plane.line_movers();
+    if (moves == nullptr) {
+        mem.memory.socket.bind(m_lines->socket);
+        return;
+    }
+    m_mux = std::make_unique<memory::LineMux>("mux");
+    mem.memory.socket.bind(m_mux->host);
+    moves->memory.socket.bind(m_mux->moves);
+    m_mux->memory.bind(m_lines->socket);
+    moves->connect(mem);
 }
 
 void Type3Card::map_whole() {

@@ -16,6 +16,7 @@
 #include "model/management/management_target.h"
 #include "model/management/poison_list.h"
 #include "model/memory/ddr5_memory.h"
+#include "model/memory/line_mux.h"
 
 namespace kvplane::card {
 
@@ -36,6 +37,7 @@ class Type3Card final : public sc_core::sc_module,
     management::EventLog m_events;
     engine::DataPlane m_data_plane;
     std::unique_ptr<memory::Ddr5Memory> m_lines;  ///< the host's lines; null: the closed form
+    std::unique_ptr<memory::LineMux> m_mux;       ///< where moves share it
 
 public:
     /// `block` is the size of every block of the run.
@@ -89,6 +91,7 @@ private:
     [[nodiscard]] bool access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
     [[nodiscard]] bool write_portal(tlm::tlm_generic_payload& payload,
                                     const sc_core::sc_time& delay);
+    void connect_lines();
     void ring();
     void ring(const Doorbell& doorbell);
 

@@ -165,7 +165,10 @@ void DataPlane::cancel(std::uint32_t id) {
     job.status = Status::kMissing;
     for (std::uint32_t other = 0; other < m_jobs.size(); ++other) {
         const MoveJob& candidate = m_jobs[other];
-        if (other == id || candidate.phase == MoveJob::Phase::kFree ||
+        // A flawed one may carry the id of another.
+        const bool flawed =
+            candidate.phase == MoveJob::Phase::kIntake && candidate.status != Status::kOk;
+        if (other == id || candidate.phase == MoveJob::Phase::kFree || flawed ||
             candidate.queue != job.queue || candidate.intent.id != job.intent.argument ||
             candidate.intent.tenant != job.intent.tenant) {
             continue;
@@ -193,6 +196,8 @@ Status DataPlane::cancel_other(std::uint32_t target) {
         std::swap(job.intent, other.intent);
         std::swap(job.queue, other.queue);
         std::swap(job.arrived, other.arrived);
+        std::swap(job.fetch_started, other.fetch_started);
+        std::swap(job.admitted, other.admitted);
         leave_wait(heir);
         other.status = Status::kClipped;
         complete_at(heir, now());

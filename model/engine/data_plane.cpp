@@ -11,6 +11,8 @@
 namespace kvplane::engine {
 namespace {
 
+constexpr std::uint64_t kLatestDeadlineNs = INT64_MAX / 1'000;
+
 Status status_of(FlowEnd reason) {
     switch (reason) {
         case FlowEnd::kCancelled:
@@ -38,7 +40,8 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_poison(poison),
       m_log(events),
       m_registers(config.queues, config.tier_capacity, config.ring_memory, *this),
-      m_movers(config.movers, *this),
+      m_owned_movers(make_movers()),
+      m_movers(*m_owned_movers),
       m_chunks(config.movers.engine.chunk),
       m_events("events"),
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
@@ -88,7 +91,9 @@ void DataPlane::handle(const Event& event) {
         case Step::kComplete:
             return complete(event.subject);
         case Step::kFlush:
-            if (m_batches[event.subject].number == event.detail) flush(event.subject);
+            if (m_batches[event.subject].number == event.detail && m_registers.bus_master()) {
+                flush(event.subject);
+            }
             return;
         case Step::kHost:
             return close_host_window();
@@ -102,14 +107,16 @@ void DataPlane::ready(std::uint32_t id) {
         return;
     }
     job.phase = MoveJob::Phase::kMoving;
-    const bool dated = job.intent.deadline_ns != 0;
+    // What lies further away than time can tell is never.
+    const bool dated = job.intent.deadline_ns != 0 && job.intent.deadline_ns < kLatestDeadlineNs;
     m_movers.push(
         mover_of(job),
         {.id = id,
          .priority = static_cast<std::uint8_t>(job.transfer_class),
          .tenant = job.intent.tenant,
          .destination = static_cast<std::uint16_t>(job.queue * management::kWindows + job.window()),
-         .droppable = dated && job.opcode() == Opcode::kPrefetch,
+         // Others wait for this one now, and not all on a hint.
+         .droppable = dated && job.opcode() == Opcode::kPrefetch && job.waiters == MoveJob::kNone,
          .deadline = dated ? Time::from_ns(static_cast<std::int64_t>(job.intent.deadline_ns))
                            : Time::never(),
          .blocks = static_cast<std::uint32_t>(job.blocks.size()),
@@ -122,6 +129,25 @@ void DataPlane::ready(std::uint32_t id) {
 std::uint32_t DataPlane::mover_of(const MoveJob& job) {
     if (job.promotes()) return kPush;
     return job.opcode() == Opcode::kDemote ? kPull : kMove;
+}
+
+std::unique_ptr<Movers> DataPlane::make_movers() {
+    FlowClient& client = *this;
+    const MoveAddressIf& addresses = *this;
+    if (!m_config.movers.lines) return std::make_unique<FlowMovers>(m_config.movers, client);
+    auto lines = std::make_unique<LineMovers>("line_movers", m_config.movers, client, addresses);
+    m_line_movers = lines.get();
+    return lines;
+}
+
+Dpa DataPlane::move_address(std::uint32_t /*mover*/, std::uint32_t id, std::uint32_t block,
+                            Bytes offset) const {
+    const MoveJob::Block& moved = m_jobs[id].blocks[block];
+    const Extents& extents = m_tier.extents(moved.frame);
+    const std::uint32_t of_extent = extents.length(0, granules(moved.size));
+    const auto granule = static_cast<std::uint32_t>(offset / kGranule);
+    const Dpa start = TierAllocator::address(extents.first[granule / of_extent]);
+    return {start.value + granule % of_extent * kGranule.count + offset.count % kGranule.count};
 }
 
 void DataPlane::arm_movers() {
@@ -171,13 +197,18 @@ void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
     }
     m_jobs[id].phase = MoveJob::Phase::kEnding;
     const bool waits = mover == kPush && m_config.movers.engine.fence != Fence::kNone;
-    m_events.schedule(waits ? end + device_flight() + fence() : end, {Step::kCommit, id});
+    const Time there = waits ? end + device_flight() + fence() : end;
+    m_events.schedule(std::max(now(), there), {Step::kCommit, id});
 }
 
 /// The job ends with the blocks that have crossed, whatever would have ended it further on.
 void DataPlane::job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_t /*blocks*/,
                              FlowEnd reason, Time end) {
     MoveJob& job = m_jobs[id];
+    if (reason == FlowEnd::kLate && job.waiters != MoveJob::kNone && job.drained == 0) {
+        ready(id);  // as one that is not dropped
+        return;
+    }
     if (job.status != Status::kPoisoned) job.status = status_of(reason);
     job_drained(mover, id, end);
 }
@@ -196,6 +227,10 @@ void DataPlane::commit(std::uint32_t id) {
             job.done = job.accepted;
         }
         raise_flag(job);
+        for (std::uint32_t w = job.waiters; w != MoveJob::kNone; w = m_jobs[w].next) {
+            m_jobs[w].done = job.done;
+            raise_flag(m_jobs[w]);
+        }
         forget_promotion(id);
         let_go(job, 0, job.blocks.size());
     }

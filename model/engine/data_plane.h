@@ -6,6 +6,7 @@
 /// (host_access.cpp).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <systemc>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "model/engine/chunk_table.h"
 #include "model/engine/dma_if.h"
 #include "model/engine/intent_queue.h"
+#include "model/engine/line_movers.h"
 #include "model/engine/move_job.h"
 #include "model/engine/move_observer.h"
 #include "model/engine/movers.h"
@@ -74,6 +76,7 @@ class DataPlane final : public sc_core::sc_module,
                         public BulkMemIf,
                         public cxl::LineMemoryIf,
                         private index::RecordReader,
+                        private MoveAddressIf,
                         private FlowClient {
 public:
     /// What it is handed must outlive it.
@@ -86,6 +89,8 @@ public:
 
     /// The host's lines go to this memory, not to the closed form: DevLoad is told from its queues.
     void serve_host_from(memory::Ddr5Memory& lines) { m_host_memory = &lines; }
+    /// To be connected; nullptr where moves are flows.
+    [[nodiscard]] LineMovers* line_movers() { return m_line_movers; }
     /// Optional; set before the simulation starts.
     void observe(MoveObserver& observer) { m_observer = &observer; }
     /// Any number of them; each must outlive this.
@@ -219,6 +224,7 @@ private:
     void admit_demotion(std::uint32_t job);
     [[nodiscard]] Time commit_demotion(MoveJob& job);
     void demote_payload(MoveJob& job, const MoveJob::Block& block);
+    void heal(TierFrame frame);
     void admit_move(std::uint32_t job);
     [[nodiscard]] static bool continues_run(const MoveJob& job, std::size_t moved, Bytes size);
     [[nodiscard]] Time commit_move(MoveJob& job);
@@ -231,6 +237,10 @@ private:
     void complete(std::uint32_t job);
     void flush(std::uint32_t queue);
     void arm_movers();
+    [[nodiscard]] std::unique_ptr<Movers> make_movers();
+    [[nodiscard]] Time first_data(const MoveJob::Block& block, Time at);
+    [[nodiscard]] Dpa move_address(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
+                                   Bytes offset) const override;
     void close_host_window();
     void drop_moves();
     void fail_copies();
@@ -268,6 +278,7 @@ private:
     cxl::Link m_link;
     memory::Dram m_dram;
     memory::Ddr5Memory* m_host_memory = nullptr;
+    LineMovers* m_line_movers = nullptr;
     index::ResidentIndex& m_index;
     Tier m_tier;
     std::optional<index::PolicyStore> m_policy;
@@ -275,7 +286,8 @@ private:
     management::PoisonList& m_poison;
     management::EventLog& m_log;
     management::QueueRegisters m_registers;
-    FlowMovers m_movers;
+    std::unique_ptr<Movers> m_owned_movers;
+    Movers& m_movers;
     memory::SparseStore m_store;
     ChunkTable m_chunks;
     EventHeap<Event> m_events;

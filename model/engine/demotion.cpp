@@ -38,9 +38,10 @@ void DataPlane::admit_demotion(std::uint32_t id) {
     const MoveJob::Block& first = job.blocks.front();
     const Time translated =
         m_addresses.translate(setup_of(job).pasid, address_of(job, first, 0), first.size);
-    m_events.schedule(now() + first.lookup + first.record + m_config.movers.engine.schedule +
-                          translated + device_round_trip(),
-                      {Step::kReady, id});
+    const Time asked = m_movers.reads_ahead() ? Time{} : device_round_trip();
+    m_events.schedule(
+        now() + first.lookup + first.record + m_config.movers.engine.schedule + translated + asked,
+        {Step::kReady, id});
 }
 
 /// A run ends at the first block that did not cross, that the device did not give, or whose
@@ -85,14 +86,20 @@ void DataPlane::demote_payload(MoveJob& job, const MoveJob::Block& block) {
         return;
     }
     m_counters.written_to_tier += block.size;
-    const Extents& extents = m_tier.extents(block.frame);
-    for (std::size_t i = 0; i < extents.count; ++i) {
-        m_poison.heal(TierAllocator::address(extents.first[i]),
-                      kGranule * extents.length(i, granules(block.size)));
-    }
+    heal(block.frame);
     if (!m_config.payload_bytes) return;
     write_frame(block.frame, m_buffer);
     m_chunks.record(block.frame.record, m_buffer);
+}
+
+/// New payload ends the poison of what lay there before.
+void DataPlane::heal(TierFrame frame) {
+    const Extents& extents = m_tier.extents(frame);
+    const std::uint32_t total = granules(m_tier.size(frame));
+    for (std::size_t i = 0; i < extents.count; ++i) {
+        m_poison.heal(TierAllocator::address(extents.first[i]),
+                      kGranule * extents.length(i, total));
+    }
 }
 
 /// Whether a block of `size` may be next in a run whose blocks have one length, but for a last one
@@ -116,6 +123,8 @@ void DataPlane::admit_move(std::uint32_t id) {
             job.status = Status::kMissing;
         } else if (found.right != Right::kOwn) {
             job.status = Status::kNotOwner;
+        } else if (m_tier.leases().pinned(found.frame.record, now())) {
+            job.status = Status::kBusy;  // its lines may be mapped where they are
         } else if (job.intent.argument != 0 || m_tier.moving(found.frame) ||
                    !continues_run(job, accepted, m_tier.size(found.frame))) {
             job.status = Status::kRejected;
@@ -145,6 +154,7 @@ bool DataPlane::move_payload(const MoveJob::Block& block) {
     m_buffer.resize(m_config.payload_bytes ? block.size.count : 0);
     read_frame(block.frame, m_buffer);
     if (poisoned(block.frame, m_buffer)) return false;
+    heal(block.target);
     if (!m_config.payload_bytes) return true;
     write_frame(block.target, m_buffer);
     m_chunks.copy(block.frame.record, block.target.record);

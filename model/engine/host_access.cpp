@@ -148,6 +148,7 @@ void DataPlane::stall_device(std::uint32_t queue, std::uint16_t window, bool sta
 }
 
 void DataPlane::stop_link(bool stopped) {
+    stopped = stopped || !m_registers.bus_master();
     for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, stopped, now());
     arm_movers();
 }

@@ -58,6 +58,9 @@ void DataPlane::bus_master(bool enabled) {
     if (!enabled || m_halted) return;
     for (const std::uint32_t job : m_held_completions) complete(job);
     m_held_completions.clear();
+    for (std::uint32_t queue = 0; queue < m_batches.size(); ++queue) {
+        if (!m_batches[queue].entries.empty()) flush(queue);
+    }
     for (std::uint32_t queue = 0; queue < m_queues.size(); ++queue) try_fetch(queue);
 }
 

@@ -31,7 +31,8 @@ struct MoversConfig {
     cxl::LinkConfig link;
     codec::UnitConfig codec;
     memory::DramConfig dram;
-    Time flight;  ///< one way
+    Time flight;         ///< one way
+    bool lines = false;  ///< LineMovers
 };
 
 /// A DMA read of the card: request, access, data.
@@ -47,7 +48,10 @@ public:
 
     /// Lowers the cap of a mover that has had no job yet.
     virtual void limit_cap(std::uint32_t mover, Rate cap) = 0;
-    /// Queues a job whose first data is there (promotions: read and decoded; demotions: arrived).
+    /// Whether push() comes before the first data is read (promotions) or asked for (demotions),
+    /// or once it is there.
+    [[nodiscard]] virtual bool reads_ahead() const { return false; }
+    /// Queues a job.
     virtual void push(std::uint32_t mover, const FlowJob& job, Time now) = 0;
     /// Gives up a job. What is under way of it still drains; with all of it under way, it ends as
     /// if nothing had been said. False for an id that is not there.

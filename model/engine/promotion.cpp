@@ -44,8 +44,7 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         m_tier.begin_read(found.frame);
         if (found_blocks++ > 0) continue;
         const Time scheduled = found.record_done + m_config.movers.engine.schedule;
-        data = m_dram.access_line(scheduled, m_tier.address(block.frame), false, other_load()) +
-               m_dram.line_service();
+        data = first_data(block, scheduled);
         block.dram = data - scheduled;
     }
     job.blocks.resize(found_blocks);
@@ -59,7 +58,25 @@ void DataPlane::admit_promotion(std::uint32_t id) {
     const MoveJob::Block& first = job.blocks.front();
     const Time translated =
         now() + m_addresses.translate(setup_of(job).pasid, address_of(job, first, 0), first.size);
-    m_events.schedule(std::max(data + m_config.movers.codec.fill, translated), {Step::kReady, id});
+    const Time read =
+        m_movers.reads_ahead() ? data - first.dram : data + m_config.movers.codec.fill;
+    m_events.schedule(std::max(read, translated), {Step::kReady, id});
+}
+
+/// When a block that is read from `at` on can cross: lines leave in order, so that one subchannel
+/// in refresh holds up what all others have read.
+Time DataPlane::first_data(const MoveJob::Block& block, Time at) {
+    const memory::DramConfig& dram = m_config.movers.dram;
+    const Bytes run = dram.device ? dram.device->interleave : block.size;
+    const std::uint64_t runs = std::max<std::uint64_t>(1, block.size / run);
+    const std::uint64_t subchannels = std::uint64_t{dram.channels} * dram.subchannels;
+    const Dpa start = m_tier.address(block.frame);
+    Time data;
+    for (std::uint64_t i = 0; i < std::min(runs, subchannels); ++i) {
+        const Dpa line{start.value + i * run.count};
+        data = std::max(data, m_dram.access_line(at, line, false, other_load()));
+    }
+    return data + m_dram.line_service();
 }
 
 std::uint64_t DataPlane::move_hash(const MoveJob& job) const {
@@ -69,21 +86,24 @@ std::uint64_t DataPlane::move_hash(const MoveJob& job) const {
 
 /// Whether both bring the same blocks to the same places, for the same tenant.
 bool DataPlane::same_move(const MoveJob& a, const MoveJob& b) const {
-    return a.intent.tenant == b.intent.tenant &&
+    const management::Window& to = setup_of(a).windows[a.window()];
+    const management::Window& other = setup_of(b).windows[b.window()];
+    return a.intent.tenant == b.intent.tenant && setup_of(a).pasid == setup_of(b).pasid &&
+           to.shards == other.shards && to.stride == other.stride && to.base == other.base &&
            std::equal(a.blocks.begin(), a.blocks.end(), b.blocks.begin(), b.blocks.end(),
-                      [&](const MoveJob::Block& x, const MoveJob::Block& y) {
+                      [](const MoveJob::Block& x, const MoveJob::Block& y) {
                           return x.key == y.key && x.slot == y.slot;
-                      }) &&
-           address_of(a, a.blocks[0], 0) == address_of(b, b.blocks[0], 0);
+                      });
 }
 
 /// Where the same promotion is under way already, waits for that one, which becomes as urgent.
 bool DataPlane::merge(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     const std::uint32_t* known = m_promotions.find(move_hash(job));
-    if (known == nullptr || !same_move(job, m_jobs[*known]) || m_jobs[*known].cancelled) {
-        return false;
-    }
+    if (known == nullptr || !same_move(job, m_jobs[*known])) return false;
+    const MoveJob& ahead = m_jobs[*known];
+    const bool lost = ahead.phase == MoveJob::Phase::kEnding && ahead.status != Status::kOk;
+    if (lost || ahead.cancelled) return false;
     ++m_counters.merged_intents;
     wait_for(id, *known);
     return true;

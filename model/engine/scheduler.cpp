@@ -61,7 +61,9 @@ void Scheduler::refill(Class& places, Time now) {
     const auto takes_place = [&](std::uint32_t id) {
         return !m_jobs[id].waits || may_go(m_jobs[id], now);
     };
-    auto taken = std::count_if(places.table.begin(), places.table.end(), takes_place);
+    auto taken = may_keep_back()
+                     ? std::count_if(places.table.begin(), places.table.end(), takes_place)
+                     : static_cast<std::ptrdiff_t>(places.table.size());
     while (places.head != places.backlog.size() && taken < m_config.in_flight) {
         const std::uint32_t id = places.backlog[places.head++];
         m_jobs[id].where = Where::kTable;
@@ -87,14 +89,14 @@ void Scheduler::leave(std::uint32_t id) {
 }
 
 void Scheduler::ended(std::uint32_t id) {
-    if (m_jobs[id].where == Where::kAbsent || m_jobs[id].waits) {
+    if (!has(id) || m_jobs[id].waits) {
         throw InvariantError(fmt::format("job {} ended, and was not granted whole", id));
     }
     leave(id);
 }
 
 bool Scheduler::cancel(std::uint32_t id) {
-    if (id >= m_jobs.size() || m_jobs[id].where == Where::kAbsent) return false;
+    if (!has(id)) return false;
     leave(id);
     return true;
 }
@@ -175,13 +177,17 @@ bool Scheduler::before(const Job& a, const Job& b) const {
 /// The most urgent job of each tenant that may go.
 void Scheduler::find_candidates(const Class& places, Time now) {
     const bool fifo = m_config.policy == SchedulerPolicy::kFifo;
+    const bool keeps_back = may_keep_back();
     m_candidates.clear();
     for (const std::uint32_t id : places.table) {
         const Job& job = m_jobs[id];
-        if (!job.waits || stalled(job.job.destination) != nullptr) continue;
-        if (eligible_at(job) > now) {
-            m_held_back = true;
-            continue;
+        if (!job.waits) continue;
+        if (keeps_back) {
+            if (stalled(job.job.destination) != nullptr) continue;
+            if (eligible_at(job) > now) {
+                m_held_back = true;
+                continue;
+            }
         }
         const std::uint32_t tenant = fifo ? 0 : job.tenant;
         const auto found =
@@ -359,7 +365,7 @@ FlowCut Scheduler::cut(const FlowGrant& running, const FlowJob& arrived, Time no
 // --- changes of mind ----------------------------------------------------------------------------
 
 const FlowJob* Scheduler::raise(std::uint32_t id, std::uint8_t priority) {
-    if (id >= m_jobs.size() || m_jobs[id].where == Where::kAbsent) return nullptr;
+    if (!has(id)) return nullptr;
     Job& job = m_jobs[id];
     if (priority >= job.job.priority) return nullptr;
     const bool waits = job.waits;

@@ -77,6 +77,11 @@ public:
     [[nodiscard]] const ClassCounters& counters(std::uint8_t priority) const {
         return m_counters[class_of(priority)];
     }
+    [[nodiscard]] bool has(std::uint32_t id) const {
+        return id < m_jobs.size() && m_jobs[id].where != Where::kAbsent;
+    }
+    /// Whether some of a job waits.
+    [[nodiscard]] bool waits(std::uint32_t id) const { return has(id) && m_jobs[id].waits; }
     /// Jobs that wait, or of which some does.
     [[nodiscard]] std::uint32_t waiting() const { return m_waiting; }
 
@@ -127,6 +132,9 @@ private:
     }
     [[nodiscard]] const Stalled* stalled(std::uint16_t destination) const;
     [[nodiscard]] Time eligible_at(const Job& job) const;
+    [[nodiscard]] bool may_keep_back() const {
+        return m_config.tenant_rate.has_value() || !m_stalled.empty();
+    }
     [[nodiscard]] bool may_go(const Job& job, Time now) const {
         return stalled(job.job.destination) == nullptr && eligible_at(job) <= now;
     }

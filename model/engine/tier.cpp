@@ -247,6 +247,8 @@ Tier::Released Tier::release(const block::BlockKey& key, TierFrame frame, Tenant
     (void)m_leases.unpin(frame.record, tenant, at);
     if (hot.owner == tenant) {
         hot.owner = kEveryTenant;
+        // What was for all goes with him: nobody else could end it.
+        if (m_leases.revoke(frame.record, kEveryTenant)) --hot.references;
     } else if (!m_leases.revoke(frame.record, tenant)) {
         return {at};  // granted to all: not his to give up
     }

@@ -173,6 +173,7 @@ const std::vector<Probe> kProbes{
     {"host.watermark", "50 %", In::kCard},
     {"host.demotion", "on-evict", In::kCard},
     {"host.lazy_below", "0 %", In::kLazy, In::kCard},
+    {"host.lazy_batch", "1", In::kLazy, In::kCard},
     {"control.replacement", "fifo", In::kCard},
     {"control.admission", "counter", In::kCard},
     {"control.tier_eviction", "fifo", In::kCard},

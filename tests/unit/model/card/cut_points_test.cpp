@@ -40,10 +40,10 @@ enum class Fault {
     kDeviceStalls,
     kDeviceStallsForGood
 };
-constexpr std::array kFaults{Fault::kPowerLost,       Fault::kLinkDown,      Fault::kFunctionReset,
-                             Fault::kCrcStorm,        Fault::kSramDoubleError, Fault::kDramPoison,
-                             Fault::kDeviceRefuses,   Fault::kDeviceStalls,
-                             Fault::kDeviceStallsForGood};
+constexpr std::array kFaults{
+    Fault::kPowerLost,     Fault::kLinkDown,        Fault::kFunctionReset,
+    Fault::kCrcStorm,      Fault::kSramDoubleError, Fault::kDramPoison,
+    Fault::kDeviceRefuses, Fault::kDeviceStalls,    Fault::kDeviceStallsForGood};
 
 const char* name_of(Fault fault) {
     switch (fault) {
@@ -111,18 +111,17 @@ protected:
     /// Boundaries of the stages of one undisturbed move, from the doorbell: the card sees it after
     /// 370 ns, has the descriptor 841 ns later, and so on; the wire is held for 4.7 us.
     static std::vector<Cut> cuts(Opcode opcode) {
-        std::vector<Cut> made{{"before the doorbell", Time::from_ns(100)},
-                              {"doorbell seen", Time::from_ns(371)},
-                              {"descriptor fetched", Time::from_ns(1'212)},
-                              {"checked", Time::from_ns(1'229)},
-                              {"lookup done", Time::from_ns(1'236)},
-                              {"record read", Time::from_ns(1'293)}};
+        std::vector<Cut> made{
+            {"before the doorbell", Time::from_ns(100)},  {"doorbell seen", Time::from_ns(371)},
+            {"descriptor fetched", Time::from_ns(1'212)}, {"checked", Time::from_ns(1'229)},
+            {"lookup done", Time::from_ns(1'236)},        {"record read", Time::from_ns(1'293)}};
         const Time begins = opcode == Opcode::kDemote ? Time::from_ns(2'080) : Time::from_ns(1'360);
         for (const int percent : {1, 25, 50, 75, 99}) {
             static constexpr std::array kNames{"first bytes", "a quarter", "half", "three quarters",
                                                "last bytes"};
-            made.push_back({kNames.at(static_cast<std::size_t>(percent / 25 + (percent == 99 ? 1 : 0))),
-                            begins + Time{4'770'000LL * percent / 100}});
+            made.push_back(
+                {kNames.at(static_cast<std::size_t>(percent / 25 + (percent == 99 ? 1 : 0))),
+                 begins + Time{4'770'000LL * percent / 100}});
         }
         const Time ends = begins + Time{4'840'000};
         made.push_back({"drained", ends});
@@ -274,8 +273,7 @@ protected:
         const Done again = bench.finish(bench.host.intent(Opcode::kPromote, key_of(kVictim), 77));
         outcome.present = again.status == Status::kOk;
         if (outcome.present) {
-            outcome.intact =
-                outcome.intact && bench.host.slot(77) == pattern(kVictim, kBlock);
+            outcome.intact = outcome.intact && bench.host.slot(77) == pattern(kVictim, kBlock);
         }
         // And the card takes new blocks.
         bench.host.fill_slot(5, pattern(500, kBlock));
@@ -288,8 +286,7 @@ protected:
         return outcome;
     }
 
-    static Time p99(const Bench& bench,
-                    const std::vector<std::pair<std::uint32_t, Time>>& asked) {
+    static Time p99(const Bench& bench, const std::vector<std::pair<std::uint32_t, Time>>& asked) {
         std::vector<Time> took;
         for (const auto& [id, at] : asked) {
             const auto done = std::find_if(bench.host.done.begin(), bench.host.done.end(),
@@ -336,9 +333,8 @@ TEST_F(CutPointsTest, OldStateOrNewStateAndAClearOutcomeAtEveryBoundary) {
                     "{:<10} {:<24} {:<24} {:<10} block {:<8} others' p99 {:>8.3f} us",
                     engine::kOpcodeNames[static_cast<std::size_t>(opcode)], name_of(fault),
                     cut.name,
-                    outcome.status
-                        ? engine::kStatusNames[static_cast<std::size_t>(*outcome.status)]
-                        : "no answer",
+                    outcome.status ? engine::kStatusNames[static_cast<std::size_t>(*outcome.status)]
+                                   : "no answer",
                     outcome.present ? "whole" : "absent", outcome.bystanders_p99.us());
                 fmt::print("{}\n", row);
                 EXPECT_TRUE(outcome.intact) << row;

@@ -167,6 +167,14 @@ void Host::skip_descriptor(std::uint32_t queue) {
     if (ring.tail == 0) ring.odd_pass = !ring.odd_pass;
 }
 
+void Host::write_late(std::uint32_t queue) {
+    const Ring& ring = m_rings.at(queue);
+    const std::uint32_t place = (ring.tail + m_entries - 1) % m_entries;
+    Intent late;
+    if (ring.odd_pass != (ring.tail == 0)) late.flags = engine::kOddPass;
+    m_memory.write(submissions(queue) + place * sizeof(Intent), as_bytes(&late, 1));
+}
+
 void Host::ring(std::uint32_t queue) {
     EXPECT_TRUE(write_register(management::queue_register(queue, QueueRegister::kSubmissionTail),
                                m_rings.at(queue).tail));

@@ -69,6 +69,8 @@ public:
     void ring(std::uint32_t queue = 0);
     /// Moves the tail past a place that was not written.
     void skip_descriptor(std::uint32_t queue);
+    /// The write of a descriptor that did nothing arrives there after all. In host memory.
+    void write_late(std::uint32_t queue);
     /// A gather list of `changes`, and the intent for it.
     [[nodiscard]] engine::Intent policy_run(const std::vector<index::PolicyChange>& changes);
     /// Bytes of the device at `offset` of the window.

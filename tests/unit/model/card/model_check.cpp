@@ -58,7 +58,7 @@ struct Open {
     std::uint32_t slot = 0;  ///< of its first block
     bool flawed = false;
     bool cancelled = false;
-    bool disturbed = false;  ///< something of its blocks changed meanwhile
+    bool disturbed = false;    ///< something of its blocks changed meanwhile
     std::uint32_t target = 0;  ///< of a cancel
 };
 
@@ -105,26 +105,24 @@ private:
         }
     }
 
-    [[nodiscard]] bool has_room(std::uint32_t queue) const {
-        return m_in_ring[queue] + 1 < kRing;
-    }
+    [[nodiscard]] bool has_room(std::uint32_t queue) const { return m_in_ring[queue] + 1 < kRing; }
 
     /// No two intents that change one block are under way; `at_once` reads may be.
     [[nodiscard]] bool collides(const ModelStep& next) const {
         for (const auto& [id, open] : m_open) {
             const std::uint32_t from = std::max(open.step.first, next.first);
-            const std::uint32_t to = std::min(open.step.first + open.step.count,
-                                              next.first + next.count);
+            const std::uint32_t to =
+                std::min(open.step.first + open.step.count, next.first + next.count);
             if (from < to && changes(open.step.opcode) && changes(next.opcode)) return true;
         }
         return false;
     }
     void disturb(const ModelStep& next) {
-        if (!changes(next.opcode)) return;
         for (auto& [id, open] : m_open) {
+            if (!changes(next.opcode) && !changes(open.step.opcode)) continue;
             const std::uint32_t from = std::max(open.step.first, next.first);
-            const std::uint32_t to = std::min(open.step.first + open.step.count,
-                                              next.first + next.count);
+            const std::uint32_t to =
+                std::min(open.step.first + open.step.count, next.first + next.count);
             if (from < to) open.disturbed = true;
         }
     }
@@ -201,6 +199,7 @@ private:
         ++m_stale[queue];
         // So that the descriptor behind it is not taken for it.
         sc_core::sc_start(3, sc_core::SC_US);
+        m_bench.host.write_late(queue);
     }
 
     void cancel(const ModelStep& next) {
@@ -259,7 +258,7 @@ private:
 
     void reset(std::uint32_t draw) {
         using management::Reset;
-        constexpr std::array kResets{Reset::kFunction, Reset::kHot,  Reset::kWarm,
+        constexpr std::array kResets{Reset::kFunction, Reset::kHot, Reset::kWarm,
                                      Reset::kCold,     Reset::kCxl, Reset::kCxlMemClear};
         const Reset kind = kResets.at(draw % kResets.size());
         // Halfway between: what was under way may have taken effect.
@@ -490,9 +489,12 @@ private:
                 if (step.opcode == Opcode::kDemote) return reads;
                 return step.opcode == Opcode::kUnpin || step.opcode == Opcode::kPrefetch;
             case Status::kBusy:
+                if (step.opcode == Opcode::kReEncode) {
+                    return block != nullptr && !block->pinned.empty();
+                }
                 return step.opcode == Opcode::kDiscard &&
-                       (open.disturbed || (block != nullptr && (!block->pinned.empty() ||
-                                                                !block->granted.empty())));
+                       (open.disturbed ||
+                        (block != nullptr && (!block->pinned.empty() || !block->granted.empty())));
             case Status::kClipped:
                 return step.opcode == Opcode::kDemote || step.opcode == Opcode::kReEncode ||
                        (foreign_record &&
@@ -520,7 +522,7 @@ private:
     void compare(std::uint32_t key, std::uint16_t tenant) {
         const auto known = m_blocks.find(key);
         const bool reads = known != m_blocks.end() && known->second.reads(tenant);
-        const Status expected = !reads                    ? Status::kMissing
+        const Status expected = !reads                   ? Status::kMissing
                                 : known->second.poisoned ? Status::kPoisoned
                                                          : Status::kOk;
         Intent intent = m_bench.host.intent(Opcode::kPromote, key_of(key), 0);
@@ -590,7 +592,8 @@ std::vector<ModelStep> model_steps(std::uint64_t seed, std::size_t steps) {
         step.first = static_cast<std::uint16_t>(random.uniform(kKeys));
         // A run's blocks have one length.
         const std::uint64_t most = 8 - step.first % 8;
-        step.count = static_cast<std::uint16_t>(random.uniform(1, std::min<std::uint64_t>(most, 5)));
+        step.count =
+            static_cast<std::uint16_t>(random.uniform(1, std::min<std::uint64_t>(most, 5)));
         step.draw = static_cast<std::uint32_t>(random.bits());
         step.bad_crc = random.uniform(100) == 0;
     }
@@ -634,11 +637,11 @@ std::string describe(const std::vector<ModelStep>& steps) {
                                 "wait",   "poison", "flip",     "reset"};
     std::string text;
     for (const ModelStep& step : steps) {
-        text += fmt::format("{} {} tenant {} keys {}+{} draw {}{}\n",
-                            kKinds.at(static_cast<std::size_t>(step.kind)),
-                            engine::kOpcodeNames[static_cast<std::size_t>(step.opcode)],
-                            step.tenant, step.first, step.count, step.draw,
-                            step.bad_crc ? " bad CRC" : "");
+        text +=
+            fmt::format("{} {} tenant {} keys {}+{} draw {}{}\n",
+                        kKinds.at(static_cast<std::size_t>(step.kind)),
+                        engine::kOpcodeNames[static_cast<std::size_t>(step.opcode)], step.tenant,
+                        step.first, step.count, step.draw, step.bad_crc ? " bad CRC" : "");
     }
     return text;
 }

@@ -28,9 +28,9 @@ struct ModelStep {
     Kind kind = Kind::kIntent;
     engine::Opcode opcode = engine::Opcode::kQuery;
     std::uint16_t tenant = 0;
-    std::uint16_t first = 0;   ///< number of the first key
-    std::uint16_t count = 1;   ///< keys
-    std::uint32_t draw = 0;    ///< of what is left to choose
+    std::uint16_t first = 0;  ///< number of the first key
+    std::uint16_t count = 1;  ///< keys
+    std::uint32_t draw = 0;   ///< of what is left to choose
     bool bad_crc = false;
 };
 
@@ -48,12 +48,10 @@ struct ModelOutcome {
 };
 
 /// Runs the steps in a kernel of their own.
-[[nodiscard]] ModelOutcome run_model(const CardConfig& config,
-                                     const std::vector<ModelStep>& steps);
+[[nodiscard]] ModelOutcome run_model(const CardConfig& config, const std::vector<ModelStep>& steps);
 
 /// The shortest list of steps found that still fails, by leaving out ever smaller parts.
-[[nodiscard]] std::vector<ModelStep> shrink(const CardConfig& config,
-                                            std::vector<ModelStep> steps);
+[[nodiscard]] std::vector<ModelStep> shrink(const CardConfig& config, std::vector<ModelStep> steps);
 
 [[nodiscard]] std::string describe(const std::vector<ModelStep>& steps);
 
