@@ -91,7 +91,7 @@ void DataPlane::handle(const Event& event) {
         case Step::kComplete:
             return complete(event.subject);
         case Step::kFlush:
-            if (m_batches[event.subject].number == event.detail && m_registers.bus_master()) {
+            if (m_batches[event.subject].number == event.detail && may_cross()) {
                 flush(event.subject);
             }
             return;
@@ -276,7 +276,7 @@ void DataPlane::complete_at(std::uint32_t id, Time committed) {
 }
 
 void DataPlane::complete(std::uint32_t id) {
-    if (!m_registers.bus_master()) {
+    if (!may_cross()) {
         m_held_completions.push_back(id);
         return;
     }

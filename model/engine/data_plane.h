@@ -134,7 +134,7 @@ public:
     [[nodiscard]] Tier& tier() { return m_tier; }
     /// The device behind a window gives no credits for posted writes, and answers no reads.
     void stall_device(std::uint32_t queue, std::uint16_t window, bool stalled);
-    /// Nothing crosses the link: it replays, or trains anew.
+    /// Nothing crosses the link: it replays, or trains anew. Bus master enable stands beside it.
     void stop_link(bool stopped);
     [[nodiscard]] const index::PolicyStore& policy() const { return *m_policy; }
     [[nodiscard]] const AddressCache& address_cache() const { return m_addresses; }
@@ -179,6 +179,9 @@ private:
 
     void run();
     void handle(const Event& event);
+    /// Whether the card may read and write over the link.
+    [[nodiscard]] bool may_cross() const { return m_registers.bus_master() && !m_link_down; }
+    void stop_or_go_on();
 
     // intake.cpp
     void try_fetch(std::uint32_t queue);
@@ -297,7 +300,7 @@ private:
     std::vector<Batch> m_batches;                   ///< by queue
     std::vector<Time> m_fetch_started;              ///< by queue
     std::vector<Time> m_last_admitted;              ///< by queue
-    std::vector<std::uint32_t> m_held_completions;  ///< jobs, while the card is no bus master
+    std::vector<std::uint32_t> m_held_completions;  ///< jobs, while nothing may cross
     std::vector<Invalidation> m_invalidations;
     std::vector<Delivery> m_deliveries;  ///< in order of arrival, those before m_next_delivery done
     std::size_t m_next_delivery = 0;
@@ -320,6 +323,7 @@ private:
     std::array<std::uint64_t, 2> m_host_lines{};  ///< read, written; in the open window
     bool m_host_window_open = false;
     bool m_halted = false;
+    bool m_link_down = false;
     DataPlaneCounters m_counters;
 };
 

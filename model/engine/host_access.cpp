@@ -148,9 +148,8 @@ void DataPlane::stall_device(std::uint32_t queue, std::uint16_t window, bool sta
 }
 
 void DataPlane::stop_link(bool stopped) {
-    stopped = stopped || !m_registers.bus_master();
-    for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, stopped, now());
-    arm_movers();
+    m_link_down = stopped;
+    stop_or_go_on();
 }
 
 void DataPlane::halt() {

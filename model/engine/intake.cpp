@@ -53,9 +53,12 @@ void DataPlane::completion_head(std::uint32_t queue, std::uint32_t head) {
     try_fetch(queue);
 }
 
-void DataPlane::bus_master(bool enabled) {
-    stop_link(!enabled);
-    if (!enabled || m_halted) return;
+void DataPlane::bus_master(bool /*enabled*/) { stop_or_go_on(); }
+
+void DataPlane::stop_or_go_on() {
+    for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, !may_cross(), now());
+    arm_movers();
+    if (!may_cross() || m_halted) return;
     for (const std::uint32_t job : m_held_completions) complete(job);
     m_held_completions.clear();
     for (std::uint32_t queue = 0; queue < m_batches.size(); ++queue) {
@@ -82,7 +85,7 @@ void DataPlane::finish_invalidations() {
 }
 
 void DataPlane::try_fetch(std::uint32_t queue) {
-    if (!m_registers.bus_master()) return;
+    if (!may_cross()) return;
     const management::QueueSetup& setup = m_registers.queue(queue);
     const std::uint32_t fetchable = m_queues[queue].fetchable(setup);
     if (fetchable == 0) return;
