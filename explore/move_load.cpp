@@ -66,11 +66,12 @@ std::uint32_t all_blocks(const std::vector<Pool>& pools) {
 class MoveHost final : public sc_core::sc_module, public driver::MoveClient {
 public:
     MoveHost(sc_core::sc_module_name name, const MoveLoad& load, const std::vector<Pool>& pools,
-             driver::Driver& driver, driver::MoveMetrics& metrics)
+             driver::Driver& driver, driver::MoveMetrics& metrics, engine::DataPlane& plane)
         : sc_module(name),
           m_load(load),
           m_driver(driver),
           m_metrics(metrics),
+          m_plane(plane),
           m_random(load.seed, "move load"),
           m_arrivals("arrivals") {
         m_flows.resize(load.flows.size());
@@ -118,6 +119,7 @@ public:
             measure.flows.push_back(
                 {.payload = rate(flow), .latency = flow.latency, .blocks = flow.moved});
         }
+        measure.promoted = rate(m_crossed, m_end - m_begin);
         measure.block_latency = m_moves.promotion();
         const auto count = static_cast<double>(m_moves.promotion().count());
         for (std::size_t i = 0; i < engine::kStages && count != 0; ++i) {
@@ -150,11 +152,16 @@ private:
     [[nodiscard]] Rate rate(const Flow& flow) const {
         if (flow.counted == 0) return {};
         const MoveFlow& asked = m_load.flows[static_cast<std::size_t>(&flow - m_flows.data())];
-        const Bytes bytes = m_load.block * (flow.counted * asked.run);
-        const auto ps =
-            static_cast<Uint128>(std::max<std::int64_t>(1, (flow.last - flow.first).ps));
+        return rate(m_load.block * (flow.counted * asked.run), flow.last - flow.first);
+    }
+    [[nodiscard]] static Rate rate(Bytes bytes, Time span) {
+        const auto ps = static_cast<Uint128>(std::max<std::int64_t>(1, span.ps));
         const Uint128 scaled = static_cast<Uint128>(bytes.count) * 1'000'000'000'000U;
         return {static_cast<std::uint64_t>(scaled / ps)};
+    }
+    /// Payload that went to the GPU, whoever moved it.
+    [[nodiscard]] Bytes crossed() {
+        return m_plane.drained_by_now(engine::kPush) + m_plane.drained_by_now(engine::kBulkRead);
     }
 
     /// The time to the next order of an open loop.
@@ -236,6 +243,8 @@ private:
         flow.moved += order.moves.size();
         if (index == 0 && flow.orders == m_load.warm_up) {
             m_measuring = true;
+            m_begin = now();
+            m_crossed = crossed();
             m_metrics.restart();
         }
         if (!m_measuring) return;
@@ -248,6 +257,8 @@ private:
         }
         if (index == 0 && flow.counted == m_load.orders) {
             m_measuring = false;
+            m_end = now();
+            m_crossed = crossed() - m_crossed;
             m_ordering = false;
             m_moves = m_metrics;
         }
@@ -256,6 +267,7 @@ private:
     const MoveLoad& m_load;
     driver::Driver& m_driver;
     driver::MoveMetrics& m_metrics;
+    engine::DataPlane& m_plane;
     RandomStream m_random;
     EventHeap<std::uint32_t> m_arrivals;  ///< of open loops, by flow
     std::vector<Flow> m_flows;
@@ -264,6 +276,9 @@ private:
     std::uint64_t m_outstanding = 0;
     bool m_ordering = false;
     bool m_measuring = false;
+    Time m_begin;     ///< of measuring
+    Time m_end;       ///< the same
+    Bytes m_crossed;  ///< between the two; before m_end: up to m_begin
     driver::MoveMetrics m_moves;  ///< while measuring
 };
 
@@ -293,7 +308,7 @@ MoveMeasure measure_moves(const RunConfig& config, const MoveLoad& load) {
     driver::MoveMetrics metrics;
     card::Type3Card card("card", card_of(sized), load.block, *index);
     const std::unique_ptr<driver::Driver> driver = make_driver(sized, blocks, card, hbm, metrics);
-    MoveHost host("host", load, pools, *driver, metrics);
+    MoveHost host("host", load, pools, *driver, metrics, card.data_plane());
     sc_core::sc_start(1, sc_core::SC_PS);  // set up: nothing can be ordered before
     if (host.fill()) sc_core::sc_start();
     host.begin();

@@ -40,6 +40,9 @@ struct MoveMeasure {
         std::uint64_t blocks = 0;  ///< that moved, all in all
     };
     std::vector<Flow> flows;  ///< as in the load
+    /// Of all flows, towards the GPU, while the first one is measured: what crossed from its
+    /// beginning to its end, parts of blocks too, and so never more than the wire carries.
+    Rate promoted;
     /// Mean stages of the promoted blocks, prefetches included; zero without promotions.
     std::array<double, engine::kStages> stage_us{};
     Histogram block_latency;  ///< of the same blocks: the stages sum to its mean

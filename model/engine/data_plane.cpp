@@ -157,6 +157,12 @@ void DataPlane::arm_movers() {
     m_events.schedule(next, {Step::kMovers, 0});
 }
 
+Bytes DataPlane::drained_by_now(Mover mover) {
+    m_movers.advance(now());
+    arm_movers();
+    return m_movers.drained(mover);
+}
+
 void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
                               Time start, Time end) {
     if (mover == kBulkRead || mover == kBulkWrite) {

@@ -140,6 +140,8 @@ public:
     [[nodiscard]] const AddressCache& address_cache() const { return m_addresses; }
     [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }
     [[nodiscard]] const Movers& movers() const { return m_movers; }
+    /// What a mover has drained by now.
+    [[nodiscard]] Bytes drained_by_now(Mover mover);
     /// Throws InvariantError unless tier, jobs and counts agree.
     void audit() const;
 
