@@ -47,6 +47,7 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
       m_batches(config.queues),
       m_fetch_started(config.queues),
+      m_fetch_ends(config.queues),
       m_last_admitted(config.queues) {
     index.bind(*this);
     forget_policy();
@@ -242,7 +243,6 @@ void DataPlane::commit(std::uint32_t id) {
     }
     job.holds = false;
     complete_at(id, committed);
-    if (!m_invalidations.empty()) finish_invalidations();
 }
 
 /// Gives back what blocks [from, until) of a job hold.
@@ -263,7 +263,11 @@ void DataPlane::complete_at(std::uint32_t id, Time committed) {
     MoveJob& job = m_jobs[id];
     job.phase = MoveJob::Phase::kEnding;
     job.settled = committed;
-    m_events.schedule(committed + completion_flight(), {Step::kComplete, id});
+    const management::QueueSetup& setup = setup_of(job);
+    const Time translated =
+        m_addresses.translate(setup.pasid, m_queues[job.queue].next_completion(setup),
+                              m_config.movers.engine.completion_entry);
+    m_events.schedule(committed + translated + completion_flight(), {Step::kComplete, id});
     // Those that share a promotion end as it does; those that waited for a demotion start now.
     for (std::uint32_t waiter = std::exchange(job.waiters, MoveJob::kNone);
          waiter != MoveJob::kNone;) {
@@ -272,7 +276,7 @@ void DataPlane::complete_at(std::uint32_t id, Time committed) {
         if (job.promotes()) {
             other.status = job.status;
             other.done = job.done;
-            complete_at(waiter, committed);
+            complete_at(waiter, std::max(committed, other.translated));
         } else {
             other.phase = MoveJob::Phase::kIntake;
             m_events.schedule(committed, {Step::kAdmit, waiter});
@@ -290,6 +294,7 @@ void DataPlane::complete(std::uint32_t id) {
     for (JobObserver* observer : m_job_observers) observer->completed(job);
     const std::uint32_t queue = job.queue;
     Batch& batch = m_batches[queue];
+    batch.oldest = batch.entries.empty() ? job.serial : std::min(batch.oldest, job.serial);
     batch.entries.push_back({.id = job.intent.id,
                              .status = static_cast<std::uint8_t>(job.status),
                              .queue = job.queue,
@@ -303,6 +308,7 @@ void DataPlane::complete(std::uint32_t id) {
         m_events.schedule(now() + m_config.movers.engine.coalesce_time,
                           {Step::kFlush, queue, batch.number});
     }
+    finish_invalidations();
 }
 
 void DataPlane::flush(std::uint32_t queue) {
@@ -313,6 +319,7 @@ void DataPlane::flush(std::uint32_t queue) {
     }
     batch.entries.clear();
     ++batch.number;
+    finish_invalidations();
     try_fetch(queue);
 }
 

@@ -157,6 +157,7 @@ private:
         kFlush,
         kHost
     };
+    static constexpr Bytes kFlagSize{8};
     struct Event {
         Step step = Step::kMovers;
         std::uint32_t subject = 0;  ///< queue or job
@@ -166,6 +167,7 @@ private:
     struct Batch {
         std::vector<CompletionEntry> entries;
         std::uint32_t number = 0;
+        std::uint64_t oldest = 0;  ///< least serial of their jobs
     };
     /// Payload that has left the card without a fence.
     struct Delivery {
@@ -174,9 +176,13 @@ private:
         Bytes size;
         std::vector<std::uint8_t> data;
     };
+    /// What may still use a translation that was dropped: all of its address space from before.
     struct Invalidation {
         std::uint32_t queue = 0;
-        std::uint64_t before = 0;  ///< jobs admitted before it may still write to the page
+        std::uint32_t pasid = 0;
+        std::uint64_t serial = 0;      ///< of the last job
+        std::uint64_t deliveries = 0;  ///< so many have been sent out
+        Time fetched;                  ///< the last descriptors are there
     };
 
     void run();
@@ -197,6 +203,9 @@ private:
     [[nodiscard]] bool read_blocks(MoveJob& job);
     [[nodiscard]] Bytes size_of(std::uint32_t length_4k) const;
     void finish_invalidations();
+    [[nodiscard]] bool in_use(const Invalidation& one) const;
+    [[nodiscard]] Time translate(const MoveJob& job);
+    void look_up_flag(const MoveJob& job, Translations& all);
 
     // control_intents.cpp
     void serve(std::uint32_t job);
@@ -223,6 +232,7 @@ private:
     [[nodiscard]] bool write_window(const management::Window& window, std::uint32_t slot,
                                     Bytes size, std::span<const std::uint8_t> data);
     [[nodiscard]] bool poisoned(TierFrame frame, std::span<const std::uint8_t> payload);
+    [[nodiscard]] std::optional<Hpa> flag_of(const MoveJob& job) const;
     void raise_flag(const MoveJob& job);
 
     // demotion.cpp
@@ -301,11 +311,14 @@ private:
     std::vector<IntentQueue> m_queues;
     std::vector<Batch> m_batches;                   ///< by queue
     std::vector<Time> m_fetch_started;              ///< by queue
+    std::vector<Time> m_fetch_ends;                 ///< by queue
     std::vector<Time> m_last_admitted;              ///< by queue
     std::vector<std::uint32_t> m_held_completions;  ///< jobs, while nothing may cross
     std::vector<Invalidation> m_invalidations;
     std::vector<Delivery> m_deliveries;  ///< in order of arrival, those before m_next_delivery done
     std::size_t m_next_delivery = 0;
+    std::uint64_t m_deliveries_sent = 0;
+    std::uint64_t m_deliveries_done = 0;
     std::vector<IntentQueue::Fetched> m_fetched;
     std::vector<GatherEntry> m_list;
     std::vector<index::PolicyChange> m_changes;

@@ -120,6 +120,7 @@ void DataPlane::drop_moves() {
     m_invalidations.clear();
     m_deliveries.clear();
     m_next_delivery = 0;
+    m_deliveries_done = m_deliveries_sent;
     m_batches.assign(m_batches.size(), {});
     m_addresses.clear();
     m_queues.assign(m_queues.size(), IntentQueue(m_config.movers.engine.in_flight));

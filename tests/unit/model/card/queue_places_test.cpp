@@ -151,9 +151,17 @@ TEST_F(QueuePlacesTest, ABlockIsCutIntoTheShardsOfItsWindow) {
     EXPECT_EQ(bench.host.slot(9), whole);
     promote.target = engine::make_target(2, 100);
     EXPECT_EQ(bench.finish(promote).status, kMalformed);
-    set(WindowRegister::kStride, 8'191);
-    promote.target = engine::make_target(2, 37);
-    EXPECT_EQ(bench.finish(promote).status, kMalformed);
+    EXPECT_FALSE(bench.host.write_register(
+        management::window_register(0, 2, WindowRegister::kStride), 8'192))
+        << "as it is until a reset";
+    bench.host.add_window(0, 3, {kBlock.count - 1});
+    EXPECT_EQ(bench.finish(through(3, bench.host.intent(Opcode::kPromote, key_of(1), 37))).status,
+              kMalformed);
+    bench.host.add_window(1, 3, kBlock, ~0ULL - Host::kDevice - kBlock.count + 1);
+    EXPECT_EQ(
+        bench.finish(through(3, bench.host.intent(Opcode::kPromote, key_of(1), 1)), 1).status,
+        kMalformed)
+        << "behind the last address";
 }
 
 TEST_F(QueuePlacesTest, TranslationsMissOnceAPageAndAnInvalidationWaitsForWhatUsesIt) {
@@ -184,6 +192,121 @@ TEST_F(QueuePlacesTest, TranslationsMissOnceAPageAndAnInvalidationWaitsForWhatUs
     (void)bench.finish(bench.host.intent(Opcode::kPromote, key_of(0)));
     EXPECT_GT(now() - begin, took[1] + Time::from_ns(500));
     EXPECT_EQ(bench.card.data_plane().address_cache().counters().misses, misses + 1);
+}
+
+TEST_F(QueuePlacesTest, EveryPageOfAnOrderIsTranslated) {
+    CardConfig pasid = config();
+    pasid.engine.address_cache.pasid = true;
+    pasid.engine.address_cache.page = kBlock;
+    Bench bench(pasid, kBlock);
+    bench.load(keys_of(0, 8));
+    bench.host.add_window(0, 2, kBlock, 0, Host::kSlots * kBlock.count);  // with flags
+    const auto eighth = [&](WindowRegister which, std::uint64_t value, std::uint32_t shard = 0) {
+        EXPECT_TRUE(
+            bench.host.write_register(management::window_register(0, 3, which, shard), value));
+    };
+    for (std::uint32_t shard = 0; shard < 8; ++shard) {
+        eighth(WindowRegister::kBase, Host::kDevice + shard * Bytes::from_gib(1).count, shard);
+    }
+    eighth(WindowRegister::kShards, 8);
+    eighth(WindowRegister::kStride, kBlock.count);
+    eighth(WindowRegister::kSlots, 1);
+    const engine::AddressCacheCounters& counters =
+        bench.card.data_plane().address_cache().counters();
+    const auto look_ups = [&](const Intent& intent) {
+        const std::uint64_t before = counters.hits + counters.misses;
+        EXPECT_EQ(bench.finish(intent).status, kOk);
+        return counters.hits + counters.misses - before;
+    };
+    const auto one = [&](std::uint32_t key, std::uint32_t slot) {
+        return bench.host.intent(Opcode::kPromote, key_of(key), slot);
+    };
+    const auto run = [&] { return bench.host.run(Opcode::kPromote, keys_of(0, 8), 100); };
+    EXPECT_EQ(look_ups(one(0, 100)), 1U + 2) << "descriptor and completion";
+    EXPECT_EQ(look_ups(run()), 8U + 3) << "and the list";
+    EXPECT_EQ(look_ups(through(2, run())), 8U + 4) << "and the flag";
+    EXPECT_EQ(look_ups(through(3, one(0, 0))), 8U + 2);
+    // A page in the middle that is not known makes a run wait, and a second look-up makes it wait
+    // longer by one.
+    const auto took = [&](const Intent& intent) {
+        const Time begin = now();
+        EXPECT_EQ(bench.finish(intent).status, kOk);
+        return now() - begin;
+    };
+    const Time known = took(run());
+    EXPECT_TRUE(bench.host.write_register(management::queue_register(0, QueueRegister::kInvalidate),
+                                          Host::kDevice + 104 * kBlock.count));
+    Bench::drain();
+    const std::uint64_t misses = counters.misses;
+    const Time missed = took(run());
+    EXPECT_EQ(counters.misses, misses + 1);
+    EXPECT_GT(missed, known + Time::from_ns(500));
+    EXPECT_EQ(took(run()), known);
+}
+
+/// Whoever may still use a page that is dropped is waited for.
+TEST_F(QueuePlacesTest, AnInvalidationWaitsForListsLateDeliveriesAndHeirs) {
+    const auto invalidate = [](Bench& bench) {
+        EXPECT_TRUE(bench.host.write_register(
+            management::queue_register(0, QueueRegister::kInvalidate), Host::kDevice));
+    };
+    const auto invalidated = [](Bench& bench) {
+        return bench.host.read_register(management::queue_register(0, QueueRegister::kInvalidated));
+    };
+    CardConfig pasid = config();
+    pasid.engine.address_cache.pasid = true;
+    {
+        Bench bench(pasid, kBlock);
+        bench.load(keys_of(0, 2));
+        (void)bench.finish(bench.host.run(Opcode::kQuery, keys_of(0, 2)));  // pages are known
+        const std::size_t heard = bench.host.done.size();
+        bench.host.submit(bench.host.run(Opcode::kQuery, keys_of(0, 2)), 0);
+        sc_core::sc_start(1'000, sc_core::SC_NS);
+        invalidate(bench);  // seen at 1,370 ns: the list is being read
+        while (bench.host.done.size() == heard) {
+            EXPECT_EQ(invalidated(bench), 0U) << "a list is being read";
+            sc_core::sc_start(100, sc_core::SC_NS);
+        }
+        EXPECT_EQ(invalidated(bench), 1U);
+    }
+    fresh_kernel();
+    {
+        CardConfig late = pasid;
+        late.engine.fence = Fence::kNone;
+        late.engine.device_flight = Time::from_us(50);
+        Bench bench(late, kBlock);
+        bench.load(keys_of(0, 1));
+        const std::size_t heard = bench.host.done.size();
+        bench.host.submit(bench.host.intent(Opcode::kPromote, key_of(0)), 0);
+        while (bench.host.done.size() == heard) sc_core::sc_start(100, sc_core::SC_NS);
+        invalidate(bench);
+        sc_core::sc_start(1, sc_core::SC_US);
+        EXPECT_TRUE(bench.host.arrivals.empty());
+        EXPECT_EQ(invalidated(bench), 0U) << "the payload is still on its way";
+        Bench::drain();
+        EXPECT_EQ(invalidated(bench), 1U);
+    }
+    fresh_kernel();
+    {
+        constexpr Bytes kLong = Bytes::from_mib(4);
+        Bench bench(pasid, kLong);
+        bench.load(keys_of(0, 1));
+        const Intent promote = bench.host.intent(Opcode::kPromote, key_of(0));
+        Intent cancel = bench.host.intent(Opcode::kCancel, {});
+        cancel.argument = bench.host.submit(promote, 0);
+        sc_core::sc_start(5, sc_core::SC_US);
+        bench.host.submit(promote, 1);
+        sc_core::sc_start(5, sc_core::SC_US);
+        bench.host.submit(cancel, 0);
+        sc_core::sc_start(5, sc_core::SC_US);
+        invalidate(bench);
+        sc_core::sc_start(1, sc_core::SC_US);
+        EXPECT_TRUE(bench.host.arrivals.empty());
+        EXPECT_EQ(invalidated(bench), 0U) << "the other queue's promotion took the transfer over";
+        Bench::drain();
+        EXPECT_EQ(bench.host.arrivals.size(), 1U);
+        EXPECT_EQ(invalidated(bench), 1U);
+    }
 }
 
 TEST_F(QueuePlacesTest, NothingMovesWithoutBusMasterEnable) {
@@ -253,6 +376,57 @@ TEST_F(QueuePlacesTest, WithoutAFenceACompletionMayComeBeforeItsPayload) {
     }
 }
 
+/// Whichever of the two comes last lets the card go on.
+TEST_F(QueuePlacesTest, ALinkThatIsDownAndABusMasterThatIsOffDoNotKnowOfEachOther) {
+    constexpr Bytes kLong = Bytes::from_mib(4);
+    for (const bool link_first : {false, true}) {
+        for (const bool query : {false, true}) {
+            fresh_kernel();
+            Bench bench(config(), kLong);
+            bench.load(keys_of(0, 1));
+            const auto master = [&](bool enabled) {
+                EXPECT_TRUE(bench.host.write_register(management::kCommandRegister,
+                                                      enabled ? management::kBusMasterEnable : 0));
+            };
+            const auto link = [&](bool up) { bench.card.data_plane().stop_link(!up); };
+            const auto quiet = [&] {
+                sc_core::sc_start(2, sc_core::SC_MS);
+                EXPECT_TRUE(bench.host.arrivals.empty());
+                EXPECT_TRUE(bench.host.done.empty()) << "completions cross the link too";
+            };
+            bench.host.done.clear();
+            bench.host.submit(bench.host.intent(query ? Opcode::kQuery : Opcode::kPromote, key_of(0)),
+                              0);
+            sc_core::sc_start(query ? 1'250 : 5'000, sc_core::SC_NS);
+            link(false);
+            master(false);
+            quiet();
+            link_first ? link(true) : master(true);
+            quiet();
+            link_first ? link(false) : master(false);
+            quiet();
+            link_first ? master(true) : link(true);
+            quiet();
+            link_first ? link(true) : master(true);
+            Bench::drain();
+            ASSERT_EQ(bench.host.done.size(), 1U);
+            EXPECT_EQ(bench.host.done[0].status, kOk);
+        }
+    }
+}
+
+TEST_F(QueuePlacesTest, NothingIsFetchedWhileTheLinkIsDown) {
+    Bench bench(config(), kBlock);
+    Bench::drain();
+    bench.card.data_plane().stop_link(true);
+    bench.host.submit(bench.host.intent(Opcode::kQuery, key_of(0)));
+    Bench::drain();
+    EXPECT_EQ(bench.card.data_plane().counters().intents, 0U);
+    bench.card.data_plane().stop_link(false);
+    Bench::drain();
+    EXPECT_EQ(bench.host.done.size(), 1U);
+}
+
 TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
     for (const Fence fence : {Fence::kInBandFlag, Fence::kReadFlush}) {
         fresh_kernel();
@@ -261,9 +435,7 @@ TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
         Bench bench(fenced, kBlock);
         bench.load(keys_of(0, 3));
         const std::uint64_t flags = Host::kSlots * kBlock.count;
-        EXPECT_TRUE(bench.host.write_register(
-            management::window_register(0, Host::kWindow, WindowRegister::kFlags),
-            Host::kDevice + flags));
+        bench.host.add_window(0, 2, kBlock, 0, flags);
         const auto flag = [&] {
             std::uint64_t value = 0;
             const std::vector<std::uint8_t> bytes = bench.host.device(flags + 8, {8});
@@ -271,7 +443,8 @@ TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
             return value;
         };
         bench.host.refuses = [&](std::uint64_t offset) { return offset >= 2 * kBlock.count; };
-        const Done refused = bench.finish(bench.host.run(Opcode::kPromote, keys_of(0, 3), 1));
+        const Intent run = through(2, bench.host.run(Opcode::kPromote, keys_of(0, 3), 1));
+        const Done refused = bench.finish(run);
         if (fence == Fence::kReadFlush) {
             EXPECT_EQ(refused.status, kUnknown);
             EXPECT_EQ(refused.argument, 1U) << "blocks before the refused one";
@@ -280,7 +453,7 @@ TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
         }
         EXPECT_EQ(flag(), 0U);
         bench.host.refuses = [](std::uint64_t) { return false; };
-        const Done done = bench.finish(bench.host.run(Opcode::kPromote, keys_of(0, 3), 1));
+        const Done done = bench.finish(run);
         EXPECT_EQ(done.status, kOk);
         const bool flagged = fence == Fence::kInBandFlag;
         EXPECT_EQ(flag(), flagged ? done.id | std::uint64_t{3} << 32U : 0U);
@@ -328,11 +501,10 @@ TEST_F(QueuePlacesTest, ABlockInPiecesComesBackWhole) {
     Intent intent = bench.host.intent(Opcode::kDemote, key_of(100), 3);
     intent.length_4k = 5;
     EXPECT_EQ(bench.finish(intent).status, kMalformed) << "longer than a slot";
-    for (const WindowRegister which : {WindowRegister::kStride}) {
-        EXPECT_TRUE(bench.host.write_register(management::window_register(0, Host::kWindow, which),
-                                              Bytes::from_kib(20).count));
-    }
-    const std::vector<std::uint8_t> data = pattern(3, Bytes::from_kib(20));
+    constexpr Bytes kLong = Bytes::from_kib(20);
+    bench.host.add_window(0, 2, kLong);
+    intent.target = engine::make_target(2, 3);
+    const std::vector<std::uint8_t> data = pattern(3, kLong);
     for (std::uint64_t i = 0; i < 5; ++i) {
         bench.host.fill_slot(static_cast<std::uint32_t>(15 + i),
                              std::span(data).subspan(i * 4'096, 4'096));
@@ -341,14 +513,14 @@ TEST_F(QueuePlacesTest, ABlockInPiecesComesBackWhole) {
     const engine::Tier& tier = bench.card.data_plane().tier();
     EXPECT_EQ(tier.room().used(), 13U);
     intent.opcode = static_cast<std::uint8_t>(Opcode::kPromote);
-    intent.target = engine::make_target(Host::kWindow, 50);
+    intent.target = engine::make_target(2, 50);
     ASSERT_EQ(bench.finish(intent).status, kOk);
-    EXPECT_EQ(bench.host.device(50 * Bytes::from_kib(20).count, Bytes::from_kib(20)), data);
+    EXPECT_EQ(bench.host.device(50 * kLong.count, kLong), data);
     intent = bench.host.intent(Opcode::kPin, key_of(100));
     intent.argument = 5;
     intent.flags = engine::kMapped;
     EXPECT_EQ(bench.finish(intent).status, kRejected) << "its lines have no one address";
-    intent = bench.host.intent(Opcode::kDemote, key_of(101), 3);
+    intent = through(2, bench.host.intent(Opcode::kDemote, key_of(101), 3));
     intent.length_4k = 4;
     EXPECT_EQ(bench.finish(intent).status, kClipped);
 }
