@@ -36,6 +36,7 @@ enum class In {
     kCoalesced,  ///< kCard with completions written together
     kPasid,      ///< kCard with translations
     kOnEvict,    ///< kCard that writes blocks as they leave
+    kSelective,  ///< kCard that writes blocks that were used twice
 };
 
 Sets setting(In in, const std::string& folder) {
@@ -96,6 +97,8 @@ Sets setting(In in, const std::string& folder) {
             return card + Sets{"card.address_cache.pasid=true", "card.address_cache.page=64 KiB"};
         case In::kOnEvict:
             return card + Sets{"host.demotion=on-evict"};
+        case In::kSelective:
+            return card + Sets{"host.demotion=selective", "control.store=threshold"};
     }
     return {};
 }
@@ -178,6 +181,8 @@ const std::vector<Probe> kProbes{
     {"control.admission", "counter", In::kCard},
     {"control.tier_eviction", "fifo", In::kCard},
     {"control.store", "threshold", In::kOnEvict},
+    {"control.store", "threshold references=3", In::kSelective},
+    {"host.demotion", "on-evict", In::kSelective},
     {"driver.mechanism", "copy-engine", In::kCard},
     {"driver.queue", "portal", In::kCard, In::kCopy},
     {"driver.poll_interval", "200 ns", In::kCard, In::kCopy},
