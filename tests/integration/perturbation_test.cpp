@@ -229,6 +229,7 @@ const std::vector<Probe> kProbes{
     {"card.scheduler.tenant_aging", "1 us", In::kRegulated, In::kCard},
     {"card.scheduler.destination_quota", "4 KiB", In::kSlowFill, In::kCopy},
     {"card.staging", "4 KiB", In::kCard, In::kCopy},
+    {"card.demotion.rate_cap", "100 MB/s", In::kCard, In::kCopy},
     {"card.dma.read_outstanding", "8", In::kCard, In::kCopy},
     {"card.dma.read_size", "64 B", In::kCard, In::kCopy},
     {"card.codec.lanes", "4", In::kSlowLanes, In::kCopy},
