@@ -30,6 +30,7 @@ struct WorkloadConfig {
     workload::Backwards time_backwards = workload::Backwards::kError;
     std::uint32_t buckets = workload::kBuckets;  ///< session buckets that are replayed
     std::uint32_t bucket_offset = 0;             ///< the first of them
+    workload::Sharing sharing = workload::Sharing::kTenant;
     Time warm_up;                                ///< metrics start so long after the first arrival
     workload::AzureConfig azure;
 };

@@ -26,6 +26,7 @@ enum class In {
     kWindow,     ///< kCopy with bounded bytes in flight
     kTrace,      ///< kCard fed by a trace with ids
     kBuckets,    ///< kTrace, half of it
+    kTenants,    ///< kTrace, its requests of three tenants in turn
     kAzure,      ///< kCard fed by a trace of lengths
     kScan,       ///< kCard fed by another generator
     kLoop,
@@ -66,6 +67,8 @@ Sets setting(In in, const std::string& folder) {
             return trace;
         case In::kBuckets:
             return trace + Sets{"workload.buckets=8"};
+        case In::kTenants:
+            return card + Sets{"workload.trace=" + folder + "/tenants.jsonl"};
         case In::kAzure:
             return card + Sets{"workload.trace=" + folder + "/a.csv"};
         case In::kScan:
@@ -120,6 +123,7 @@ const std::vector<Probe> kProbes{
     {"workload.trace", "null", In::kTrace},
     {"workload.buckets", "8", In::kTrace},
     {"workload.bucket_offset", "8", In::kBuckets, In::kTrace},
+    {"workload.sharing", "all", In::kTenants, In::kTrace},
     {"workload.warm_up", "50 ms", In::kCard},
     {"workload.zipf_sessions.sessions", "3", In::kCard, In::kTrace},
     {"workload.zipf_sessions.turns", "30", In::kCard},
@@ -322,11 +326,16 @@ protected:
         std::filesystem::create_directories(m_folder);
         std::ofstream trace(m_folder + "/t.jsonl");
         std::ofstream azure(m_folder + "/a.csv");
+        std::ofstream tenants(m_folder + "/tenants.jsonl");
+        tenants << R"({"format": "kvplane-trace/1", "tokens_per_id": 512})" << "\n";
         azure << "TIMESTAMP,ContextTokens,GeneratedTokens\n";
         for (int i = 0; i < 40; ++i) {
             const int session = (i * i + i / 5) % 12;
             trace << R"({"timestamp": )" << 5 * i << R"(, "input_length": 260, "output_length": 6,)"
                   << R"( "hash_ids": [)" << session << "]}\n";
+            tenants << R"({"timestamp_ns": )" << 5'000'000 * i << R"(, "input_length": 260, )"
+                    << R"("output_length": 6, "tenant": )" << i % 3 << R"(, "ids": [)" << session
+                    << "]}\n";
             azure << "2023-11-16 18:15:46." << 1000 + 5 * i << "000," << 60 + i * 17 % 300 << ","
                   << 1 + i % 9 << "\n";
         }
