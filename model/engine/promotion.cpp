@@ -100,8 +100,8 @@ bool DataPlane::merge(std::uint32_t id) {
     const std::uint32_t* known = m_promotions.find(move_hash(job));
     if (known == nullptr || !same_move(job, m_jobs[*known])) return false;
     const MoveJob& ahead = m_jobs[*known];
-    const bool lost = ahead.phase == MoveJob::Phase::kEnding && ahead.status != Status::kOk;
-    if (lost || ahead.cancelled) return false;
+    // One that ends early may have missed what is there by now.
+    if (ahead.status != Status::kOk || ahead.cancelled) return false;
     ++m_counters.merged_intents;
     Translations flag;
     look_up_flag(job, flag);

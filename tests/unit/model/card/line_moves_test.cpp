@@ -150,7 +150,7 @@ TEST_F(LineMovesTest, AHostsLinesMeetMovesInBanksAndOnTheWireAndStayShort) {
 
 TEST_F(LineMovesTest, RandomIntentsEndInTheStateOfASequentialReference) {
     for (const std::uint64_t seed : {13U, 14U}) {
-        CardConfig config = model_card(seed % 2 == 0);
+        CardConfig config = model_card(seed);
         config.mem.fidelity = cxl::LinkFidelity::kLine;
         config.dram_fidelity = DramFidelity::kLine;
         const ModelOutcome outcome = run_model(config, model_steps(seed, 2'000));
