@@ -25,6 +25,18 @@ Status status_of(FlowEnd reason) {
     throw InvariantError("unknown end of a transfer");
 }
 
+/// Who takes a transfer over comes when some of it has been done: he has not waited for that.
+void take_over(StageTimes& stages) {
+    Time early = Time{} - std::min(stages[Stage::kQueueOther], Time{});
+    stages[Stage::kQueueOther] += early;
+    for (const Stage done : {Stage::kQueueOwn, Stage::kLookup, Stage::kRecord, Stage::kDram,
+                             Stage::kDecode, Stage::kLink}) {
+        const Time cut = std::min(stages[done], early);
+        stages[done] -= cut;
+        early -= cut;
+    }
+}
+
 }  // namespace
 
 DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config,
@@ -358,6 +370,7 @@ BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time star
     stages[Stage::kQueueOwn] = std::min(waited, start - job.first_start);
     stages[Stage::kQueueOther] = waited - stages[Stage::kQueueOwn] +
                                  (job.fetch_started - job.arrived) + (job.started - job.admitted);
+    take_over(stages);
     return move;
 }
 

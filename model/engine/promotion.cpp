@@ -56,8 +56,8 @@ void DataPlane::admit_promotion(std::uint32_t id) {
     job.phase = MoveJob::Phase::kStarting;
     m_promotions.insert(move_hash(job), id);
     job.translated = now() + translate(job);
-    const Time read = m_movers.reads_ahead() ? data - job.blocks.front().dram
-                                             : data + m_config.movers.codec.fill;
+    const Time read =
+        m_movers.reads_ahead() ? data - job.blocks.front().dram : data + m_config.movers.codec.fill;
     m_events.schedule(std::max(read, job.translated), {Step::kReady, id});
 }
 
