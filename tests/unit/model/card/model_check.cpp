@@ -282,8 +282,8 @@ private:
         }
         std::vector<std::uint8_t> data;
         for (const std::uint64_t half : kHalf) {
-            const auto part = m_bench.host.device(half + (open.slot + i) * (kSlot.count / 2),
-                                                  {size.count / 2});
+            const auto part =
+                m_bench.host.device(half + (open.slot + i) * (kSlot.count / 2), {size.count / 2});
             data.insert(data.end(), part.begin(), part.end());
         }
         return data;
@@ -505,9 +505,10 @@ private:
                                                                          : done.status);
             }
             if (changes(step.opcode) && !m_worlds[key].end(id, i < n)) {
-                fail(fmt::format("{} of {} by {} was {}done, and no order of what was under way "
-                                 "leads there",
-                                 name_of(step.opcode), key, step.tenant, i < n ? "" : "not "));
+                fail(
+                    fmt::format("{} of {} by {} was {}done, and no order of what was under way "
+                                "leads there",
+                                name_of(step.opcode), key, step.tenant, i < n ? "" : "not "));
             }
             if (!m_out.failure.empty()) return;
             note(key);
@@ -523,10 +524,9 @@ private:
     void was_done(const Open& open, std::uint32_t i) {
         const ModelStep& step = open.step;
         const std::uint32_t key = step.first + i;
-        const bool possible =
-            std::any_of(open.seen[i].begin(), open.seen[i].end(), [&](const BlockState& state) {
-                return done_to(state, open.op).has_value();
-            });
+        const bool possible = std::any_of(
+            open.seen[i].begin(), open.seen[i].end(),
+            [&](const BlockState& state) { return done_to(state, open.op).has_value(); });
         if (!possible && !changes(step.opcode)) {
             fail(fmt::format("{} of {} by {} was done: it is not there for him",
                              name_of(step.opcode), key, step.tenant));
@@ -543,22 +543,19 @@ private:
         const ModelStep& step = open.step;
         if (open.cancelled && status == Status::kClipped) return;
         if (open.cancelled && step.opcode == Opcode::kQuery && status == Status::kOk) return;
-        const Circumstances how{.raced = open.raced[i],
-                                .full = open.full ||
-                                        m_config.index.overflow == index::Overflow::kNone,
-                                .fenced = fenced()};
-        const bool possible =
-            std::any_of(open.seen[i].begin(), open.seen[i].end(), [&](const BlockState& state) {
-                return may_refuse(state, open.op, status, how);
-            });
+        const Circumstances how{
+            .raced = open.raced[i],
+            .full = open.full || m_config.index.overflow == index::Overflow::kNone,
+            .fenced = fenced()};
+        const bool possible = std::any_of(
+            open.seen[i].begin(), open.seen[i].end(),
+            [&](const BlockState& state) { return may_refuse(state, open.op, status, how); });
         if (possible) return;
         fail(fmt::format("{} of {} by {} is answered {}{}", name_of(step.opcode), step.first + i,
                          step.tenant, name_of(status), how.raced ? ", raced" : ""));
     }
 
-    [[nodiscard]] bool fenced() const {
-        return m_config.engine.fence == engine::Fence::kReadFlush;
-    }
+    [[nodiscard]] bool fenced() const { return m_config.engine.fence == engine::Fence::kReadFlush; }
 
     /// What is pinned and mapped lies where its holder was told.
     void check_mapped() {
@@ -574,8 +571,8 @@ private:
                 m_bench.card.data_plane().read({pin->second}, line);
                 const std::vector<std::uint8_t> whole = pattern(key, size_of(key));
                 if (!std::equal(line.begin(), line.end(), whole.begin())) {
-                    fail(fmt::format("block {} is pinned by {}, and not where it was", key,
-                                     tenant));
+                    fail(
+                        fmt::format("block {} is pinned by {}, and not where it was", key, tenant));
                 }
             }
             ++pin;

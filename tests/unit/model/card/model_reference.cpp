@@ -197,9 +197,8 @@ void BlockWorlds::begin(std::uint32_t intent, const BlockOp& op) {
 }
 
 bool BlockWorlds::end(std::uint32_t intent, bool done) {
-    const auto change =
-        std::find_if(m_changes.begin(), m_changes.end(),
-                     [&](const Change& some) { return some.intent == intent; });
+    const auto change = std::find_if(m_changes.begin(), m_changes.end(),
+                                     [&](const Change& some) { return some.intent == intent; });
     const auto c = static_cast<std::uint32_t>(change - m_changes.begin());
     std::vector<World> before;
     before.swap(m_worlds);
@@ -239,8 +238,7 @@ void BlockWorlds::poison() {
 }
 
 bool BlockWorlds::keep(std::uint16_t tenant, bool reads) {
-    std::erase_if(m_worlds,
-                  [&](const World& world) { return world.state.reads(tenant) != reads; });
+    std::erase_if(m_worlds, [&](const World& world) { return world.state.reads(tenant) != reads; });
     return !m_worlds.empty();
 }
 

@@ -13,7 +13,7 @@ namespace kvplane::card {
 
 /// One block, as far as a host can tell.
 struct BlockState {
-    static constexpr std::uint16_t kAll = 15;     ///< the bit of a grant to everybody
+    static constexpr std::uint16_t kAll = 15;  ///< the bit of a grant to everybody
     static constexpr std::int32_t kNobody = -1;
 
     bool there = false;
@@ -52,9 +52,9 @@ struct BlockOp {
 
 /// How else than by the state alone an answer may come about.
 struct Circumstances {
-    bool raced = false;     ///< something else was under way with the same block
-    bool full = false;      ///< the tier, or its index, may have had no room
-    bool fenced = false;    ///< the card reads back what it wrote
+    bool raced = false;   ///< something else was under way with the same block
+    bool full = false;    ///< the tier, or its index, may have had no room
+    bool fenced = false;  ///< the card reads back what it wrote
 };
 /// Whether a card that finds `state` may refuse `op` with `status`.
 [[nodiscard]] bool may_refuse(const BlockState& state, const BlockOp& op, engine::Status status,
