@@ -93,8 +93,7 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
     t.key("staging", c.staging, between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
           {kChosen, "design parameter", "SRAM for data on its way between DRAM and wire."});
     t.group("demotion", [&] {
-        t.key("rate_cap", c.demotion_rate_cap,
-              between<Rate>({1'000'000}, {1'000'000'000'000}),
+        t.key("rate_cap", c.demotion_rate_cap, between<Rate>({1'000'000}, {1'000'000'000'000}),
               {kChosen, "off by default",
                "The most that demotions take of link and DRAM, together; null: what is left."});
     });

@@ -31,7 +31,7 @@ struct WorkloadConfig {
     std::uint32_t buckets = workload::kBuckets;  ///< session buckets that are replayed
     std::uint32_t bucket_offset = 0;             ///< the first of them
     workload::Sharing sharing = workload::Sharing::kTenant;
-    Time warm_up;                                ///< metrics start so long after the first arrival
+    Time warm_up;  ///< metrics start so long after the first arrival
     workload::AzureConfig azure;
 };
 

@@ -47,6 +47,8 @@ ValidationPart host_copies(const ValidateOptions&) { return {validate_host_copie
 /// The default card and host.
 ValidationPart saturation(const ValidateOptions&) { return {validate_saturation(load({}).run)}; }
 
+ValidationPart host_reads(const ValidateOptions&) { return validate_host_reads(load({}).run); }
+
 /// The default card, built of its DRAM's device and just large enough for the span of the load.
 RunConfig fidelity_config() {
     const std::vector<std::string> sets{"card.dram.preset=ddr5-5600b",
@@ -84,7 +86,8 @@ constexpr Part kParts[] = {{"link", &rows_alone<&validate_link>},
                            {"host-copies", &host_copies},
                            {"fidelity", &fidelity},
                            {"move-fidelity", &move_fidelity, true},
-                           {"saturation", &saturation}};
+                           {"saturation", &saturation},
+                           {"host-reads", &host_reads}};
 
 nlohmann::ordered_json to_json(const ValidationRow& row) {
     nlohmann::ordered_json object;

@@ -183,11 +183,10 @@ private:
         MoveLoad load;
         load.block = kBlock;
         load.orders = 500;
-        load.flows = {demand,
-                      {.kind = MoveKind::kPrefetch, .depth = 0, .rate = share_of_x16(1.5)}};
+        load.flows = {demand, {.kind = MoveKind::kPrefetch, .depth = 0, .rate = share_of_x16(1.5)}};
         at_least("sat-overload-2x-throughput-x16", 0.98, 2 * kPushBase,
                  measure_moves(m_config, load).promoted.gb_s());
-        load.orders = 20'000;
+        load.orders = 100'000;
         for (const std::uint32_t backlog : {0U, 16U, 1'000U}) {
             load.flows.resize(1);
             if (backlog != 0) load.flows.push_back({.kind = MoveKind::kPrefetch, .depth = backlog});

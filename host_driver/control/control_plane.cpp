@@ -226,8 +226,8 @@ void ControlPlane::computed(Holding& holding, std::uint32_t end) {
         const BlockIndex b = holding.chain[holding.computed];
         m_residency.computed(b);
         m_hbm.produce(m_slot[b.value], m_workload.blocks[b.value].key);
-        const bool any = m_config.demotion == Demotion::kWriteThrough ||
-                         m_config.demotion == Demotion::kLazy;
+        const bool any =
+            m_config.demotion == Demotion::kWriteThrough || m_config.demotion == Demotion::kLazy;
         if (any) m_to_store.push_back(b);
         m_active_blocks += m_active[b.value]++ == 0 ? 1 : 0;
     }

@@ -110,8 +110,8 @@ void BlockTable::append_grouped(const Chain& chain) {
     }
 }
 
-BlockIndex BlockTable::make_block(block::PrefixHash prefix, BlockIndex parent,
-                                  std::uint32_t depth, std::uint64_t salt) {
+BlockIndex BlockTable::make_block(block::PrefixHash prefix, BlockIndex parent, std::uint32_t depth,
+                                  std::uint64_t salt) {
     if (m_workload.blocks.size() >= block::kNoBlock.value) {
         throw UserError("the workload has more than 2^32 - 2 distinct blocks");
     }

@@ -327,7 +327,8 @@ protected:
         std::ofstream trace(m_folder + "/t.jsonl");
         std::ofstream azure(m_folder + "/a.csv");
         std::ofstream tenants(m_folder + "/tenants.jsonl");
-        tenants << R"({"format": "kvplane-trace/1", "tokens_per_id": 512})" << "\n";
+        tenants << R"({"format": "kvplane-trace/1", "tokens_per_id": 512})"
+                << "\n";
         azure << "TIMESTAMP,ContextTokens,GeneratedTokens\n";
         for (int i = 0; i < 40; ++i) {
             const int session = (i * i + i / 5) % 12;
