@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/memory/ddr5_config.h"
 
+#include <algorithm>
 #include <bit>
+#include <string>
 
 #include "model/common/errors.h"
 #include "model/memory/address_map.h"
@@ -30,12 +32,22 @@ void check_queues(const Ddr5Config& config) {
             "starvation must be above 0 and at most 1 ms");
 }
 
-void check_ras(const Ddr5Config& config) {
-    require(config.refresh != DramRefreshMode::kSameBank || config.timing.rfc_sb != 0,
+/// Between two refreshes a row must open, serve one line and close, or no request is ever served.
+void check_refresh(const Ddr5Config& config) {
+    if (config.refresh == DramRefreshMode::kNone) return;
+    const DramTiming& t = config.timing;
+    require(config.refresh != DramRefreshMode::kSameBank || t.rfc_sb != 0,
             "the device has no refresh of a bank; use all-bank");
-    require(config.refresh == DramRefreshMode::kNone ||
-                config.refresh_interval() > config.refresh_time() + config.timing.rp,
-            "refreshes take all the time: refresh mode and double refresh leave none");
+    const Cycle serve = t.rcd + t.command_long + std::max(t.rtp, t.cwl + t.burst + t.wr) + t.rp;
+    const Cycle needed = config.refresh_time() + t.command_long + std::max(t.rc, serve);
+    if (config.refresh_interval() > needed) return;
+    throw UserError("dram: a refresh every " + std::to_string(config.refresh_interval()) +
+                    " cycles leaves no time for an access; with one of " +
+                    std::to_string(config.refresh_time()) + " it needs more than " +
+                    std::to_string(needed));
+}
+
+void check_ras(const Ddr5Config& config) {
     require(config.ecc != DramEcc::kInline ||
                 (config.ecc_buffer > config.read_queue && config.ecc_buffer <= 4 * kDeepest),
             "ecc_buffer must hold more lines than read_queue, and at most 4096");
@@ -93,6 +105,7 @@ void check(const Ddr5Config& config) {
             "interleave must be a power of two, 64 B to 1 MiB");
     static_cast<void>(AddressMap(config.mapping, config.geometry));
     check_queues(config);
+    check_refresh(config);
     check_ras(config);
     require(config.controller >= Time{} && config.controller <= Time::from_us(10),
             "controller must be 0 to 10 us");

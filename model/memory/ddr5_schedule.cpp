@@ -105,7 +105,14 @@ void Ddr5Subchannel::consider_refresh() {
         m_pick.at > next.at - m_refresh.activate_gap()) {
         m_pick = scan(next.rank);
     }
-    if (next.at <= m_pick.at) m_pick = {.at = next.at, .act = Act::kRefresh, .refresh = next};
+    // A row that was opened for a request serves it before it is closed for the refresh; else,
+    // where rcd is ras, the request would open it again after each refresh and never get its data.
+    const bool serves = next.step == DramRefresh::Step::kPrecharge && m_pick.act == Act::kCommand &&
+                        m_refresh.held().test(m_pick.bank) &&
+                        is_column(m_candidates[m_pick.bank].kind);
+    if (next.at < m_pick.at || (next.at == m_pick.at && !serves)) {
+        m_pick = {.at = next.at, .act = Act::kRefresh, .refresh = next};
+    }
 }
 
 /// The soonest that a request may leave its queue: by a column command that is ready, or by one for

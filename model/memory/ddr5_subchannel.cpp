@@ -76,14 +76,14 @@ bool Ddr5Subchannel::can_accept(LineOp op) const {
         ++reads;
         ++writes;
     }
-    // A read that waits for its check bits keeps its place.
-    return m_live[kReads] + reads <= m_config.read_queue && m_host_reads < m_config.read_queue &&
+    // A read that waits for its check bits keeps its place; the patrol scrub's has one of its own.
+    return queued_reads() + reads <= m_config.read_queue && m_host_reads < m_config.read_queue &&
            m_live[kWrites] + m_reserved_writes + writes <= m_config.write_queue;
 }
 
 Ratio Ddr5Subchannel::queued() const {
     constexpr std::uint32_t kMillion = 1'000'000;
-    const std::uint32_t reads = m_live[kReads] * kMillion / m_config.read_queue;
+    const std::uint32_t reads = queued_reads() * kMillion / m_config.read_queue;
     if (m_live[kWrites] <= m_config.write_high) return {std::min(reads, kMillion)};
     const std::uint32_t writes = (m_live[kWrites] - m_config.write_high) * kMillion /
                                  std::max(1U, m_config.write_queue - m_config.write_high);

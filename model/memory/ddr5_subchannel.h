@@ -148,6 +148,11 @@ private:
         DramRefresh::Next refresh{};
     };
 
+    /// Reads in the read queue: all but the patrol scrub's.
+    [[nodiscard]] std::uint32_t queued_reads() const {
+        return m_live[kReads] - (m_scrubbing ? 1 : 0);
+    }
+
     void run(Cycle to);
     void catch_up_idle(Cycle to);
     void find_pick();

@@ -14,7 +14,8 @@ namespace kvplane::memory {
 using Cycle = std::int64_t;
 
 /// Timing in clock cycles, named as JEDEC names it without the n or t. Between two commands the
-/// first cycles of both count. Every value must be 1 or more unless it says otherwise.
+/// first cycles of both count. Every value must be 1 or more unless it says otherwise, and at most
+/// 4,096; of refreshes, rfc and refi, 1,000,000; command_long 16.
 struct DramTiming {
     TransferRate speed;      ///< a data pin; 800 to 12,800 MT/s
     Cycle cl = 0;            ///< RD to first data

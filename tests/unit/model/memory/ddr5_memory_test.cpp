@@ -171,6 +171,35 @@ TEST_F(Ddr5MemoryTest, EveryRequestIsAnsweredOnceUnderBackPressure) {
     EXPECT_EQ(counters.answers, 5'000U);
 }
 
+/// A scrub may fall due in the cycle in which a request comes to a queue with one place left.
+TEST_F(Ddr5MemoryTest, APatrolScrubTakesNoPlaceOfTheQueue) {
+    for (const DramPreset preset : {DramPreset::kDdr5At5600B, DramPreset::kDdr4At3200AA}) {
+        for (const std::uint32_t depth : {2U, 4U, 32U}) {
+            for (const Time interval : {Time::from_ns(100), Time::from_us(3)}) {
+                for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+                    Ddr5Config config = Ddr5Config::of(preset);
+                    config.read_queue = depth;
+                    config.scrub_interval = interval;
+                    build(config);
+                    RandomStream random(seed, "scrub");
+                    for (int i = 0; i < 1'500; ++i) {
+                        add(random.uniform(4) == 0 ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND,
+                            64 * random.uniform(config.capacity().count / 64), 64,
+                            {static_cast<std::int64_t>(random.uniform(3'000))});
+                    }
+                    initiator->outstanding = 64;
+                    ASSERT_NO_THROW(sc_core::sc_start()) << depth << ", seed " << seed;
+                    EXPECT_EQ(initiator->answered.size(), 1'500U);
+                    EXPECT_GT(memory->counters().scrubs, 0U);
+                    initiator.reset();
+                    memory.reset();
+                    fresh_kernel();
+                }
+            }
+        }
+    }
+}
+
 TEST_F(Ddr5MemoryTest, SubchannelsWorkAtOnce) {
     const auto time = [&](std::uint32_t channels) {
         Ddr5Config config;

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
 #include "model/common/errors.h"
 #include "model/memory/ddr5_load.h"
 #include "random_traffic.h"
@@ -300,6 +304,18 @@ TEST(Ddr5SubchannelTest, ScrubTakesItsShareOfTheBandwidth) {
     EXPECT_LT(gb_s(with), without * 0.992);
 }
 
+TEST(Ddr5SubchannelTest, ScrubsAndShortQueuesAgree) {
+    for (const std::uint32_t depth : {2U, 4U, 7U}) {
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            Ddr5Config config;
+            config.read_queue = depth;
+            config.scrub_interval = Time::from_ns(100);
+            test::RandomTraffic traffic(config, seed);
+            ASSERT_NO_THROW(traffic.run(1'000)) << depth << ", seed " << seed;
+        }
+    }
+}
+
 TEST(Ddr5SubchannelTest, HeatDoublesRefreshesAndCapsBandwidth) {
     Ddr5Config config;
     const DramMeasure cool = measure_dram(config, random_load());
@@ -316,6 +332,93 @@ TEST(Ddr5SubchannelTest, HeatDoublesRefreshesAndCapsBandwidth) {
         EXPECT_LE(capped, 19.2 * percent / 100);
         EXPECT_GT(capped, 19.2 * percent / 100 * 0.78);
     }
+}
+
+/// Stops a simulation that gives commands and serves nothing.
+class CommandLimit final : public DramObserver {
+public:
+    explicit CommandLimit(std::uint64_t most) : m_left(most) {}
+    void command(const DramCommand&) override {
+        if (m_left-- == 0) throw std::runtime_error("no end of commands");
+    }
+
+private:
+    std::uint64_t m_left;
+};
+
+/// A parameter drawn near its least value, near the preset's, or anywhere up to 4,096.
+Cycle draw(RandomStream& random, Cycle preset) {
+    switch (random.uniform(4)) {
+        case 0:
+            return 1 + static_cast<Cycle>(random.uniform(8));
+        case 1:
+            return 1 + static_cast<Cycle>(random.uniform(4'096));
+        default:
+            return 1 + static_cast<Cycle>(random.uniform(2 * static_cast<std::uint64_t>(preset)));
+    }
+}
+
+/// Whatever timing passes check(), however near to its limits, answers every request.
+TEST(Ddr5SubchannelTest, EveryLegalTimingMakesProgress) {
+    RandomStream random(5, "timings");
+    std::uint32_t legal = 0;
+    for (std::uint32_t trial = 0; trial < 400'000 && legal < 400; ++trial) {
+        Ddr5Config config = Ddr5Config::of(kPresets[random.uniform(5)]);
+        DramTiming& t = config.timing;
+        const std::uint64_t changed = 1 + random.uniform(8);
+        for (std::uint64_t i = 0; i < changed; ++i) {
+            const DramTimingField& f = kDramTimingFields[random.uniform(kDramTimingFields.size())];
+            t.*f.field = draw(random, t.*f.field + 1);
+        }
+        if (random.uniform(2) == 0) t.ras = t.rcd;
+        if (random.uniform(2) == 0) t.rc = t.ras + t.rp;
+        config.geometry.ranks = 1U << random.uniform(3);
+        config.refresh = static_cast<DramRefreshMode>(random.uniform(3));
+        if (random.uniform(2) == 0) {  // as often as can be
+            Cycle& interval = config.refresh == DramRefreshMode::kAllBank ? t.refi1 : t.refi2;
+            const Cycle unit =
+                config.refresh == DramRefreshMode::kSameBank ? config.geometry.banks : 1;
+            const Cycle least =
+                config.refresh_time() + 2 * t.command_long +
+                std::max(t.rc, t.rcd + std::max(t.rtp, t.cwl + t.burst + t.wr) + t.rp);
+            interval = unit * (least + 1 - static_cast<Cycle>(random.uniform(2)));
+        }
+        try {
+            check(config);
+        } catch (const UserError&) {
+            continue;
+        }
+        ++legal;
+        CommandLimit limit(3'000'000);
+        test::RandomTraffic traffic(config, trial, &limit);
+        std::string timing;
+        for (const DramTimingField& f : kDramTimingFields) {
+            timing += std::string(f.name) + ' ' + std::to_string(t.*f.field) + ' ';
+        }
+        ASSERT_NO_THROW(traffic.run(300)) << timing;
+    }
+    EXPECT_EQ(legal, 400U);
+}
+
+/// A row that must stay open just as long as it takes to reach a column, and refreshes as often as
+/// check() allows: the column goes first.
+TEST(Ddr5SubchannelTest, ARefreshDoesNotCloseARowBeforeItHasServed) {
+    Ddr5Config config = bare(DramPreset::kDdr5At5600B);
+    config.refresh = DramRefreshMode::kAllBank;
+    config.timing.rcd = config.timing.ras;
+    Cycle& interval = config.timing.refi1;
+    for (interval = config.timing.rfc1;; ++interval) {
+        try {
+            check(config);
+            break;
+        } catch (const UserError&) {
+        }
+    }
+    CommandLimit limit(200'000);
+    test::RandomTraffic traffic(config, 1, &limit);
+    EXPECT_NO_THROW(traffic.run(5'000));
+    const auto refreshes = static_cast<Cycle>(traffic.channel().counters().refreshes);
+    EXPECT_GT(refreshes, 100);
 }
 
 TEST(Ddr5SubchannelTest, TheTemperatureMayChangeMeanwhile) {

@@ -131,7 +131,16 @@ constexpr Bad kBad[] = {
          c = Ddr5Config::of(DramPreset::kDdr4At3200AA);
          c.refresh = DramRefreshMode::kSameBank;
      }},
-    {"all the time",
+    {"command_long must be 1 to 16", [](Ddr5Config& c) { c.timing.command_long = 17; }},
+    {"faw must be 1 to 4096", [](Ddr5Config& c) { c.timing.faw = 4'097; }},
+    {"no time for an access", [](Ddr5Config& c) { c.timing.refi1 = 900; }},
+    {"no time for an access", [](Ddr5Config& c) { c.timing.rfc1 = 9'200; }},
+    {"no time for an access",
+     [](Ddr5Config& c) {
+         c.timing.rc = 4'000;
+         c.timing.refi1 = 4'700;
+     }},
+    {"no time for an access",
      [](Ddr5Config& c) {
          c.timing.refi1 = 1'400;
          c.thermal.double_refresh = true;
