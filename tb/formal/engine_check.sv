@@ -1,48 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole engine, of two halves of four buckets of two slots, from any state between requests:
-// any entries in the SRAM, any writes that wait in the store buffers, any stash, armed or not.
-// Of one arbitrary key: in every cycle it is in exactly the places it should be, with the right
-// entry, and every request on it commits with the answer that follows from the requests before.
-// Requests are on it and on one other arbitrary key, one a cycle or fewer; kicks move all keys. What is read of the engine's inside is connected
-// by `prove` (p_...). Keys of 8 bits, and of an entry 2 bits of the frame, 1 of the version and the
-// state: the other bits are zero. A start or an input outside the rules ends the check for good (held).
+// The whole engine, of two halves of four buckets of two slots, from any state between requests: any
+// entries in the SRAM, any writes that wait in the store buffers, any stash, armed or not, any victims.
+// Of one key: in every cycle it is in exactly the places it should be, with the right entry, and every
+// request on it commits with the answer that follows from the requests before. Requests are on it and on
+// one other arbitrary key, one a cycle or fewer; kicks move all keys. The key is 0, which stands for all:
+// the engine compares keys and hashes them linearly, so that to XOR all tags with one, and the buckets
+// with its hash, changes nothing else. Widths are those of narrow_pkg.sv; of an entry the state, the
+// version and a bit of the frame are looked at, the rest is zero.
+// A start or an input outside the rules ends the check for good (held).
+// `prove` connects what is read of the engine's inside (p_...).
 module engine_check #(
   parameter int unsigned Depth = 2,  // of a store buffer
-  parameter int unsigned Kicks = 1   // limit
+  parameter int unsigned Kicks = 1,  // limit
+  parameter int unsigned Reach = 0,  // asserts instead that no run comes to what is listed below
+  localparam int unsigned KeyW = lookup_pkg::KeyW,
+  localparam int unsigned EntryW = lookup_pkg::EntryW,
+  localparam int unsigned TagW = lookup_pkg::TagW,
+  localparam int unsigned StateLsb = lookup_pkg::StateLsb,
+  localparam int unsigned VersionW = lookup_pkg::VersionW
 ) (
-  input logic         clk_i,
-  input logic [7:0]   the_key_i,  // taken in the first cycle
-  input logic         valid_i,
-  input logic [2:0]   op_i,
-  input logic [7:0]   other_key_i,  // the same
-  input logic         other_i,  // the request is on that
-  input logic [1:0]   frame_i,
-  input logic [2:0]   state_i,
-  input logic         some_version_i,
-  input logic [8:0]   mask_i,
-  input logic         version_i,
-  input logic         expect_i,
-  input logic         ready_i
+  input logic                           clk_i,
+  input logic [KeyW-1:0]                other_key_i,  // taken in the first cycle
+  input logic                           valid_i,
+  input logic [2:0]                     op_i,
+  input logic                           other_i,  // the request is on that
+  input logic                           frame_i,
+  input logic                           some_version_i,
+  input logic                           mask_frame_i,
+  input logic                           mask_version_i,
+  input logic [VersionW-1:0]            version_i,
+  input logic                           expect_i,
+  input logic                           ready_i
 );
   localparam int unsigned Slots = 2;
   localparam int unsigned Buckets = 4;
   localparam int unsigned Places = Buckets * Slots;  // of a half
-  localparam int unsigned EntryW = 128;
 
   logic started_q = 1'b0;
-  logic [63:0] key_i;
-  logic [127:0] entry_i;
-  logic [63:0] the_key_q, the_key, other_key_q, other_key;
-  assign the_key = started_q ? the_key_q : 64'(the_key_i);
-  assign other_key = started_q ? other_key_q : 64'(other_key_i);
-  assign key_i = other_i ? other_key : the_key;
-  assign entry_i = {13'd0, state_i, 7'd0, some_version_i, 38'd0, frame_i, 64'd0};
+  logic [KeyW-1:0] key, the_key, other_key_q, other_key;
+  logic [EntryW-1:0] entry;
+  logic [lookup_pkg::FieldsW-1:0] mask;
+  always_comb begin
+    entry = '0;
+    entry[StateLsb] = 1'b1;  // not made free by INSERT or UPDATE
+    entry[lookup_pkg::FrameLsb] = frame_i;
+    entry[lookup_pkg::VersionLsb] = some_version_i;
+    mask = {3'b000, mask_version_i, 3'b000, mask_frame_i, 1'b0};
+  end
+  assign the_key = '0;
+  assign other_key = started_q ? other_key_q : other_key_i;
+  assign key = other_i ? other_key : the_key;
 
-  logic unused_ready, unused_valid, unused_corrected, unused_uncorrectable, unused_reg_ready;
-  logic unused_reg_valid, unused_reg_error, unused_stash, unused_idle;
-  logic [7:0] unused_id;
+  logic ready, unused_valid, unused_corrected, unused_uncorrectable, unused_reg_ready;
+  logic unused_reg_valid, unused_reg_error, unused_stash, unused_idle, unused_id;
   logic [2:0] unused_status;
-  logic [127:0] unused_entry;
+  logic [EntryW-1:0] unused_entry;
   logic [31:0] unused_data;
   lookup_engine #(
     .BucketsLog2(2),
@@ -50,18 +62,19 @@ module engine_check #(
     .Banks(2),
     .Stash(1),
     .KickLimit(Kicks),
-    .StoreBuffer(Depth)
+    .StoreBuffer(Depth),
+    .IdW(1)
   ) u_engine (
     .clk_i,
     .rst_ni(1'b1),
     .req_valid_i(valid_i),
-    .req_ready_o(unused_ready),
+    .req_ready_o(ready),
     .req_op_i(op_i),
-    .req_id_i(8'd0),
-    .req_key_i(key_i),
-    .req_entry_i(entry_i),
-    .req_mask_i(mask_i),
-    .req_expect_version_i(8'(version_i)),
+    .req_id_i(1'b0),
+    .req_key_i(key),
+    .req_entry_i(entry),
+    .req_mask_i(mask),
+    .req_expect_version_i(version_i),
     .req_expect_valid_i(expect_i),
     .rsp_valid_o(unused_valid),
     .rsp_ready_i(ready_i),
@@ -93,13 +106,15 @@ module engine_check #(
   (* keep *) logic p_stash_valid, p_stash_armed;
   (* keep *) logic [1:0] p_stash_rest;
   (* keep *) logic [EntryW-1:0] p_stash_entry;
+  (* keep *) logic [3:0] p_waiting;  // responses
   (* keep *) logic p_commit;  // a request is in S4
   (* keep *) logic [2:0] p_op, p_status;
-  (* keep *) logic [63:0] p_key;
+  (* keep *) logic [KeyW-1:0] p_key;
   (* keep *) logic [EntryW-1:0] p_answer, p_new;
-  (* keep *) logic [8:0] p_mask;
-  (* keep *) logic [7:0] p_version;
+  (* keep *) logic [lookup_pkg::FieldsW-1:0] p_mask;
+  (* keep *) logic [VersionW-1:0] p_version;
   (* keep *) logic p_expect;
+  (* keep *) logic p_swap, p_park;  // of the kick engine
 
   // ---- What each slot holds, waiting writes included ---------------------------------------------
   logic [2*Places*EntryW-1:0] held_entry;
@@ -116,28 +131,30 @@ module engine_check #(
     end
   end
   // The key of each place, and whether there is one; the stash is the last.
-  logic [(2*Places+1)*64-1:0] key_at;
+  logic [(2*Places+1)*KeyW-1:0] key_at;
   logic [(2*Places+1)*EntryW-1:0] entry_at;
   logic [2*Places:0] taken;
   assign entry_at = {p_stash_entry, held_entry};
   assign taken[2*Places] = p_stash_valid;
-  assign key_at[2*Places*64+:64] = {p_stash_entry[61:0], p_stash_rest};
+  assign key_at[2*Places*KeyW+:KeyW] = {p_stash_entry[TagW-1:0], p_stash_rest};
   for (genvar i = 0; i < 2 * Places; i++) begin : gen_place
-    logic [61:0] tag;
-    assign tag = held_entry[i*EntryW+:62];
-    assign taken[i] = held_entry[i*EntryW+112+:3] != 3'd0;
-    assign key_at[i*64+:64] = {tag, 2'(i % Places / Slots) ^ (i < Places ? tag[1:0] : tag[3:2])};
+    logic [TagW-1:0] tag;
+    assign tag = held_entry[i*EntryW+:TagW];
+    assign taken[i] = held_entry[i*EntryW+StateLsb];
+    assign key_at[i*KeyW+:KeyW] = {tag, 2'(i % Places / Slots) ^
+                                     (i < Places ? {tag[0], tag[1]} : {tag[2], tag[3]})};  // engine_stubs.sv
   end
 
   // ---- Where the engine may start ----------------------------------------------------------------
   logic start;
   logic [2*Places:0] here, other_here;
   for (genvar i = 0; i <= 2 * Places; i++) begin : gen_here
-    assign here[i] = taken[i] && key_at[i*64+:64] == the_key;
-    assign other_here[i] = taken[i] && key_at[i*64+:64] == other_key;
+    assign here[i] = taken[i] && key_at[i*KeyW+:KeyW] == the_key;
+    assign other_here[i] = taken[i] && key_at[i*KeyW+:KeyW] == other_key;
   end
   always_comb begin
-    start = p_stash_armed <= p_stash_valid && (!p_stash_valid || p_stash_entry[114:112] != 3'd0);
+    start = p_stash_armed <= p_stash_valid && (!p_stash_valid || p_stash_entry[StateLsb]) &&
+            p_waiting <= 4'd8;
     // Neither key is there twice.
     start = start && $onehot0(here) && $onehot0(other_here);
     for (int unsigned h = 0; h < 2; h++) begin
@@ -153,7 +170,7 @@ module engine_check #(
              p_bucket[4*h+:2] == p_bucket[4*h+2+:2] && p_slot[h*Depth] == p_slot[h*Depth+1])) begin
           start = 1'b0;
         end
-        if (p_free[h*Depth+p] != (p_entry[(h*Depth+p)*EntryW+112+:3] == 3'd0)) start = 1'b0;
+        if (p_free[h*Depth+p] != !p_entry[(h*Depth+p)*EntryW+StateLsb]) start = 1'b0;
       end
     end
   end
@@ -172,25 +189,17 @@ module engine_check #(
   assign there = started_q ? there_q : |here;
   assign the_entry = started_q ? the_entry_q : found;
   assign commits = p_commit && p_key == the_key && p_op != lookup_pkg::OpScrub;
-  assign mismatch = p_expect && the_entry[111:104] != p_version;
+  assign mismatch = p_expect && the_entry[lookup_pkg::VersionLsb+:VersionW] != p_version;
 
   logic [EntryW-1:0] merged, inserted;
   always_comb begin
     merged = the_entry;
-    if (p_mask[0]) merged[114:112] = p_new[114:112];
-    if (p_mask[1]) merged[95:64] = p_new[95:64];
-    if (p_mask[2]) merged[103:96] = p_new[103:96];
-    if (p_mask[3]) merged[117:115] = p_new[117:115];
-    if (p_mask[4]) merged[63:62] = p_new[63:62];
-    if (p_mask[5]) merged[111:104] = p_new[111:104];
-    if (p_mask[6]) merged[120:118] = p_new[120:118];
-    if (p_mask[7]) merged[123:121] = p_new[123:121];
-    if (p_mask[8]) merged[127:124] = p_new[127:124];
-    inserted = {p_new[127:62], the_key[63:2]};
+    if (p_mask[1]) merged[lookup_pkg::FrameLsb] = p_new[lookup_pkg::FrameLsb];
+    if (p_mask[5]) merged[lookup_pkg::VersionLsb] = p_new[lookup_pkg::VersionLsb];
+    inserted = {p_new[EntryW-1:TagW], the_key[KeyW-1:2]};
     free = !p_stash_valid;
     for (int unsigned i = 0; i < 2 * Places; i++) begin
-      if (!taken[i] && (i % Places / Slots) == 32'(the_key[1:0] ^ (i < Places ? the_key[3:2] :
-                                                                   the_key[5:4]))) free = 1'b1;
+      if (!taken[i] && i % Places < Slots) free = 1'b1;
     end
   end
 
@@ -231,15 +240,38 @@ module engine_check #(
         good = good && p_answer == answer;
       end
     end
-    // An entry is not made free by INSERT or UPDATE.
-    rules = state_i != 3'd0 && op_i <= lookup_pkg::OpScrub && (started_q || start);
-    assert (!(held_q && rules) || good);
+    rules = op_i <= lookup_pkg::OpScrub && (started_q || start);
+    assert (!(held_q && rules) || (Reach != 0 ? !reached : good));
+  end
+
+  // What the check must have time for: 1, a kick swaps and the next one parks, while a request waits;
+  // 2, an INSERT of the key is answered FULL; 3, it is moved by a kick, and its request is answered then.
+  logic swapped_q = 1'b0;
+  logic parked_q = 1'b0;
+  logic stalled_q = 1'b0;
+  logic refused_q = 1'b0;
+  logic moved_q = 1'b0;
+  logic answered_q = 1'b0;
+  logic reached;
+  always_comb begin
+    case (Reach)
+      1: reached = swapped_q && parked_q && stalled_q;
+      2: reached = refused_q;
+      default: reached = answered_q;
+    endcase
+  end
+  always_ff @(posedge clk_i) begin
+    swapped_q <= swapped_q || p_swap;
+    parked_q <= parked_q || (p_park && swapped_q);
+    stalled_q <= stalled_q || (valid_i && !ready);
+    refused_q <= refused_q || (commits && p_status == lookup_pkg::StFull);
+    moved_q <= moved_q || (p_swap && here[2*Places]);
+    answered_q <= answered_q || (moved_q && commits && p_status == lookup_pkg::StHit);
   end
 
   always_ff @(posedge clk_i) begin
     started_q <= 1'b1;
     held_q <= held_q && rules;
-    the_key_q <= the_key;
     other_key_q <= other_key;
     there_q <= commits ? there_d : there;
     the_entry_q <= commits ? entry_d : the_entry;
