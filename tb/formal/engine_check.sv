@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole engine, of two halves of four buckets of two slots, from any state between requests: any
+// The whole engine, of two halves of two banks, four buckets of two slots each, from any state between requests: any
 // entries in the SRAM, any writes that wait in the store buffers, any stash, armed or not, any victims.
 // Of one key: in every cycle it is in exactly the places it should be, with the right entry, and every
 // request on it commits with the answer that follows from the requests before. Requests are on it and on
@@ -59,7 +59,7 @@ module engine_check #(
   lookup_engine #(
     .BucketsLog2(2),
     .Slots(Slots),
-    .Banks(2),
+    .Banks(4),
     .Stash(1),
     .KickLimit(Kicks),
     .StoreBuffer(Depth),
