@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole engine, of two halves of two banks, four buckets of two slots each, from any state between requests: any
-// entries in the SRAM, any writes that wait in the store buffers, any stash, armed or not, any victims.
-// Of one key: in every cycle it is in exactly the places it should be, with the right entry, and every
-// request on it commits with the answer that follows from the requests before. Requests are on it and on
-// one other arbitrary key, one a cycle or fewer; kicks move all keys. The key is 0, which stands for all:
-// the engine compares keys and hashes them linearly, so that to XOR all tags with one, and the buckets
-// with its hash, changes nothing else. Widths are those of narrow_pkg.sv; of an entry the state, the
-// version and a bit of the frame are looked at, the rest is zero.
+// The whole engine, of two halves of two banks, four buckets of two slots each, from any state
+// between requests: any entries in the SRAM, any writes that wait in the store buffers, any stash,
+// armed or not, any victims. Of one key: in every cycle it is in exactly the places it should be,
+// with the right entry, and every request on it commits with the answer that follows from the
+// requests before. Requests are on it and on one other arbitrary key, one a cycle or fewer; kicks
+// move all keys. The key is a parameter: a constant, because an arbitrary one makes the check a
+// hundred times as long. Where the engine only compares keys and hashes them linearly, one stands
+// for all: to XOR all tags with one, and the buckets with its hash, changes nothing else. That it
+// does is not checked here, so the key should have a hash that is not zero, and another in each
+// half. Widths are those of narrow_pkg.sv; of an entry the state, the version and a bit of the
+// frame are looked at, the rest is zero.
 // A start or an input outside the rules ends the check for good (held).
 // `prove` connects what is read of the engine's inside (p_...).
 module engine_check #(
   parameter int unsigned Depth = 2,  // of a store buffer
   parameter int unsigned Kicks = 1,  // limit
+  parameter logic [lookup_pkg::KeyW-1:0] Key = 6'b100111,
   parameter int unsigned Reach = 0,  // asserts instead that no run comes to what is listed below
   localparam int unsigned KeyW = lookup_pkg::KeyW,
   localparam int unsigned EntryW = lookup_pkg::EntryW,
@@ -35,6 +39,9 @@ module engine_check #(
   localparam int unsigned Slots = 2;
   localparam int unsigned Buckets = 4;
   localparam int unsigned Places = Buckets * Slots;  // of a half
+  // The key's buckets, by the seeds of engine_stubs.sv.
+  localparam logic [1:0] Bucket0 = Key[1:0] ^ {Key[2], Key[3]};
+  localparam logic [1:0] Bucket1 = Key[1:0] ^ {Key[4], Key[5]};
 
   logic started_q = 1'b0;
   logic [KeyW-1:0] key, the_key, other_key_q, other_key;
@@ -47,7 +54,7 @@ module engine_check #(
     entry[lookup_pkg::VersionLsb] = some_version_i;
     mask = {3'b000, mask_version_i, 3'b000, mask_frame_i, 1'b0};
   end
-  assign the_key = '0;
+  assign the_key = Key;
   assign other_key = started_q ? other_key_q : other_key_i;
   assign key = other_i ? other_key : the_key;
 
@@ -96,7 +103,7 @@ module engine_check #(
     .idle_o(unused_idle)
   );
 
-  // ---- The engine's inside -----------------------------------------------------------------------
+  // ---- The engine's inside ----------------------------------------------------------------------
   (* keep *) logic [2*Places*EntryW-1:0] p_sram;  // half, bucket, slot
   (* keep *) logic [2*Depth-1:0] p_valid, p_dead, p_drained, p_free, p_slot, p_fresh;
   (* keep *) logic [4*Depth-1:0] p_bucket;
@@ -116,7 +123,7 @@ module engine_check #(
   (* keep *) logic p_expect;
   (* keep *) logic p_swap, p_park;  // of the kick engine
 
-  // ---- What each slot holds, waiting writes included ---------------------------------------------
+  // ---- What each slot holds, waiting writes included --------------------------------------------
   logic [2*Places*EntryW-1:0] held_entry;
   always_comb begin
     for (int unsigned i = 0; i < 2 * Places; i++) begin
@@ -142,10 +149,10 @@ module engine_check #(
     assign tag = held_entry[i*EntryW+:TagW];
     assign taken[i] = held_entry[i*EntryW+StateLsb];
     assign key_at[i*KeyW+:KeyW] = {tag, 2'(i % Places / Slots) ^
-                                     (i < Places ? {tag[0], tag[1]} : {tag[2], tag[3]})};  // engine_stubs.sv
+                                     (i < Places ? {tag[0], tag[1]} : {tag[2], tag[3]})};
   end
 
-  // ---- Where the engine may start ----------------------------------------------------------------
+  // ---- Where the engine may start ---------------------------------------------------------------
   logic start;
   logic [2*Places:0] here, other_here;
   for (genvar i = 0; i <= 2 * Places; i++) begin : gen_here
@@ -175,7 +182,7 @@ module engine_check #(
     end
   end
 
-  // ---- The one key -------------------------------------------------------------------------------
+  // ---- The one key ------------------------------------------------------------------------------
   logic held_q = 1'b1;
   logic there_q;
   logic [EntryW-1:0] the_entry_q, found, the_entry;
@@ -199,7 +206,7 @@ module engine_check #(
     inserted = {p_new[EntryW-1:TagW], the_key[KeyW-1:2]};
     free = !p_stash_valid;
     for (int unsigned i = 0; i < 2 * Places; i++) begin
-      if (!taken[i] && i % Places < Slots) free = 1'b1;
+      if (!taken[i] && 2'(i % Places / Slots) == (i < Places ? Bucket0 : Bucket1)) free = 1'b1;
     end
   end
 
@@ -244,8 +251,8 @@ module engine_check #(
     assert (!(held_q && rules) || (Reach != 0 ? !reached : good));
   end
 
-  // What the check must have time for: 1, a kick swaps and the next one parks, while a request waits;
-  // 2, an INSERT of the key is answered FULL; 3, it is moved by a kick, and its request is answered then.
+  // What the check must have time for: 1, a kick swaps and the next one parks, while a request
+  // waits; 2, an INSERT of the key is answered FULL; 3, a kick moves it, and it is found then.
   logic swapped_q = 1'b0;
   logic parked_q = 1'b0;
   logic stalled_q = 1'b0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for what engine_check takes as given: words come back from the SRAM as they were written
-// (secded_check proves the code by itself); the engine is enabled, and nothing asks its registers.
+// Stand-ins for what engine_check takes as given: words come back from the SRAM as they were
+// written (secded_check proves the code by itself); the engine is enabled, and nothing asks its registers.
 module secded_enc (
   input  logic [lookup_pkg::WordW-1:0]  word_i,
   output logic [lookup_pkg::CheckW-1:0] check_o

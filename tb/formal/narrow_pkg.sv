@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lookup_pkg.sv with keys of 6 bits and entries of 14, for the check of the whole engine: every field
-// is there, of a bit or two. Encodings are those of lookup_pkg.sv.
+// lookup_pkg.sv with keys of 6 bits and entries of 14, for the check of the whole engine: every
+// field is there, of a bit or two. Encodings are those of lookup_pkg.sv.
 package lookup_pkg;
   localparam int unsigned KeyW = 6;
   localparam int unsigned EntryW = 14;
