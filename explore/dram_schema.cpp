@@ -110,6 +110,8 @@ void describe_ras(Table& t, memory::Ddr5Config& c) {
     t.key("scrub_interval", c.scrub_interval, between<Time>(Time{}, Time::from_s(3600)),
           {kAssumed, "assumed: none",
            "Between two lines of the patrol scrub: 0 for none, or from 100 ns."});
+    t.key("corrected_threshold", c.corrected_threshold, between<std::uint32_t>(1, 65535, "errors"),
+          {kAssumed, "assumed", "Errors that ECC has corrected until the card logs an event."});
     t.key("double_refresh", c.thermal.double_refresh, flag(),
           {kChosen, "JEDEC: above 85 C", "Refresh twice as often."});
     t.key("bandwidth_cap", c.thermal.bandwidth_cap, between<Ratio>({50'000}, {1'000'000}),
@@ -199,6 +201,14 @@ void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
     } catch (const UserError& error) {
         blame(run, table, settings, error);
     }
+    const std::string speed = "card.dram.speed";
+    settings.require(settings.at(speed).origin == "default" || run.card.dram.speed == derived.speed,
+                     {speed},
+                     fmt::format("differs from that of {}: leave one of them out", kPreset));
+    const std::string buffer = "card.dram.ecc_buffer";
+    settings.require(
+        settings.at(buffer).origin == "default" || run.card.dram.ecc == memory::DramEcc::kInline,
+        {buffer}, "is of inline ECC alone: set card.dram.ecc to inline");
     const auto follow = [&](const char* key, auto& field, const auto& value) {
         const std::string path = std::string("card.dram.") + key;
         if (settings.at(path).origin != "default") return;
@@ -208,6 +218,7 @@ void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
     memory::DramConfig& dram = run.card.dram;
     dram.subchannels = derived.subchannels;
     dram.device = derived.device;
+    dram.rows = derived.rows;
     follow("speed", dram.speed, derived.speed);
     follow("service", dram.service, derived.service);
     follow("turnaround", dram.turnaround, derived.turnaround);

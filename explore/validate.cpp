@@ -41,13 +41,27 @@ std::vector<std::string> card_files(const std::string& folder) {
 }
 
 /// The host's defaults: a GPU, its copy engine and its driver.
-ValidationPart host_copies(const ValidateOptions&) { return {validate_host_copies(load({}).run)}; }
+ValidationPart host_copies(const ValidateOptions& options) {
+    return {validate_host_copies(load({}, options.sets).run)};
+}
 
 /// The default card, built of its DRAM's device and just large enough for the span of the load.
-ValidationPart fidelity(const ValidateOptions&) {
-    const std::vector<std::string> sets{"card.dram.preset=ddr5-5600b",
-                                        "card.tier.capacity=256 MiB"};
-    return {validate_fidelity(load({}, sets).run.card)};
+/// Of each preset also one channel, which lines in flight saturate.
+ValidationPart fidelity(const ValidateOptions& options) {
+    const auto card = [&](const char* preset, std::vector<std::string> sets) {
+        sets.insert(sets.begin(),
+                    {std::string("card.dram.preset=") + preset, "card.tier.capacity=256 MiB"});
+        sets.insert(sets.end(), options.sets.begin(), options.sets.end());
+        return load({}, sets).run.card;
+    };
+    ValidationPart part{validate_fidelity(card("ddr5-5600b", {}))};
+    for (const char* preset :
+         {"ddr5-4800b", "ddr5-5600b", "ddr5-6400b", "ddr4-3200aa", "ddr4-1866m"}) {
+        std::vector<ValidationRow> rows = validate_saturation(
+            preset, card(preset, {"card.dram.channels=1", "card.mem.depth=512"}));
+        std::move(rows.begin(), rows.end(), std::back_inserter(part.rows));
+    }
+    return part;
 }
 
 /// Every card of the folder, in order of names, has curves; some have measurements.
@@ -56,9 +70,19 @@ ValidationPart cards(const ValidateOptions& options) {
     const auto add = [&](std::vector<ValidationRow> rows) {
         std::move(rows.begin(), rows.end(), std::back_inserter(part.rows));
     };
-    for (const std::string& path : card_files(options.cards)) {
+    const std::vector<std::string> files = card_files(options.cards);
+    for (const char* measured : {"mess-x8", "micron-cz120", "seagate-cma"}) {
+        const auto is_it = [&](const std::string& path) {
+            return std::filesystem::path(path).stem() == measured;
+        };
+        if (std::none_of(files.begin(), files.end(), is_it)) {
+            throw UserError(fmt::format("validate: {} has no {}.yaml, a card with measurements",
+                                        options.cards, measured));
+        }
+    }
+    for (const std::string& path : files) {
         const std::string name = std::filesystem::path(path).stem().string();
-        const card::CardConfig card = load(path).run.card;
+        const card::CardConfig card = load(path, options.sets).run.card;
         if (name == "mess-x8") add(validate_mess_curve(card));
         if (name == "seagate-cma") add(validate_cma_blade(card));
         if (name == "micron-cz120") add(validate_cz120(card));
@@ -87,6 +111,7 @@ nlohmann::ordered_json to_json(const ValidationRow& row) {
     object["held_out"] = row.held_out;
     object["holds"] = row.holds();
     object["reason"] = row.reason;
+    object["excused"] = row.excused;
     return object;
 }
 
@@ -165,11 +190,15 @@ void print_table(const std::vector<ValidationRow>& rows, std::ostream& out) {
     std::size_t held = 0;
     for (const ValidationRow& row : rows) {
         held += row.holds() ? 1 : 0;
-        out << fmt::format("{:<34} {:>10.3f} {:>10.3f} {:>10.3f} {:>7.2f}% {:>6.1f}%  {}\n", row.id,
-                           row.reference_low, row.reference_high, row.model, 100 * row.error(),
-                           100 * row.tolerance, row.holds() ? "holds" : "FAILS " + row.reason);
+        out << fmt::format(
+            "{:<34} {:>10.3f} {:>10.3f} {:>10.3f} {:>7.2f}% {:>6.1f}%  {}\n", row.id,
+            row.reference_low, row.reference_high, row.model, 100 * row.error(),
+            100 * row.tolerance,
+            row.holds() ? "holds" : (row.passes() ? "excused: " : "FAILS ") + row.reason);
     }
-    out << fmt::format("{} of {} rows hold\n", held, rows.size());
+    std::size_t excused = 0;
+    for (const ValidationRow& row : rows) excused += !row.holds() && row.passes() ? 1 : 0;
+    out << fmt::format("{} of {} rows hold, {} are excused\n", held, rows.size(), excused);
 }
 
 }  // namespace
@@ -181,6 +210,10 @@ double ValidationRow::error() const {
 }
 
 bool ValidationRow::holds() const { return std::abs(error()) <= tolerance; }
+
+bool ValidationRow::passes() const {
+    return holds() || (!reason.empty() && std::abs(error() - excused) <= kExcuse);
+}
 
 std::vector<std::string> validate_parts() {
     std::vector<std::string> names;
@@ -209,7 +242,7 @@ int validate(const ValidateOptions& options, std::ostream& out) {
     }
     finish(out);
     for (const ValidationRow& row : all.rows) {
-        if (!row.holds() && row.reason.empty()) return 1;
+        if (!row.passes()) return 1;
     }
     return 0;
 }

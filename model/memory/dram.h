@@ -28,12 +28,22 @@ struct DramConfig {
     /// refresh, and a write is answered when it is queued. Else each of them waits for a closed
     /// row.
     std::optional<Ddr5Config> device;
+    /// Of lines at random, where the device is known: what a line takes that opens a row, as
+    /// `service`, and one change of direction, as `turnaround`. Zero: no more than others.
+    struct Rows {
+        Time read;
+        Time write;
+        Time turnaround;
+        Ratio opens;  ///< share of the lines of a sequential stream that open a row
+    };
+    Rows rows{};
 };
 
 /// The burst parameters of a DRAM: pins, closed row and controller from its timing; `service` from
 /// the line model's sequential reads; `write_batch` from its watermarks; and `turnaround` so that a
-/// sequential mix of two reads to a write takes as long as there. Runs the line model for some
-/// 100,000 lines: a tenth of a second. Throws UserError where check(line) does.
+/// sequential mix of two reads to a write takes as long as there. `rows` is the same of lines at
+/// random. Runs the line model for some 200,000 lines: a fifth of a second. Throws UserError where
+/// check(line) does.
 [[nodiscard]] DramConfig burst_config(const Ddr5Config& line);
 
 /// All channels of a card. Lines interleave over subchannels.
@@ -62,22 +72,40 @@ private:
     /// wait.
     struct Queue {
         Queue(const Ddr5Config& device, std::uint32_t subchannel)
-            : rows(device, device.refresh_offset(subchannel)) {}
+            : rows(device, device.refresh_offset(subchannel)), reads(device.read_queue) {}
         DramRows rows;
+        std::vector<Time> reads;  ///< when each place for a read is free again: a heap, least first
         std::int64_t writes = 0;  ///< taken and not yet in a batch
+        Time work;                ///< that they ask of the bus, without turnarounds
+        Time turn;                ///< one change of direction, for each of them
         Time batch_start;         ///< of the last batch
         Time batch_end;
+        Time batch_line;     ///< of each of its lines
         Time turned;         ///< from when on reads may follow writes drained between reads
         bool mixed = false;  ///< reads have come since
     };
 
+    /// What a line takes of the bus: of one kind where it opens a row, and where it does not.
+    struct Cost {
+        Time opens;
+        Time hits;
+    };
+    [[nodiscard]] Cost cost_of(Time random, Time activates) const;
     [[nodiscard]] Time access_row(Time at, Dpa line, bool write, std::int64_t left);
-    void drain_idle(Queue& queue, Time now, Time service, Time& free_at) const;
-    [[nodiscard]] Time take_write(Queue& queue, Time now, Time service, Time& free_at) const;
+    [[nodiscard]] static Time take_out(Queue& queue, std::int64_t lines);
+    [[nodiscard]] Time read_row(Queue& queue, Time at, Time& free_at, std::uint64_t line,
+                                std::int64_t left);
+    void drain_idle(Queue& queue, Time now, Time& free_at) const;
+    [[nodiscard]] Time take_write(Queue& queue, Time now, Time& free_at) const;
 
     DramConfig m_config;
     Time m_line_service;
-    Time m_row_service;           ///< the same while no refresh stops it; where a device is known
+    /// The same while no refresh stops it, where a device is known.
+    Time m_row_service;
+    Cost m_read_cost;
+    Cost m_write_cost;
+    Cost m_turn_cost;
+    Time m_column_to_data;
     std::uint64_t m_lines = 0;    ///< of the device
     std::vector<Time> m_free_at;  ///< by subchannel
     Time m_blocked;               ///< until when a full queue keeps requests waiting

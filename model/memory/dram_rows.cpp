@@ -25,6 +25,7 @@ DramRows::DramRows(const Ddr5Config& config, Cycle refresh_offset)
       m_clock(config.timing.speed),
       m_map(config.mapping, config.geometry),
       m_banks(config.geometry.all_banks()),
+      m_groups(std::size_t{config.geometry.ranks} * config.geometry.groups, kLongAgo),
       m_ranks(config.geometry.ranks) {}
 
 Ratio DramRows::running() const {
@@ -71,30 +72,63 @@ Cycle DramRows::last_refresh(std::uint32_t bank, Cycle at) const {
     return at < first ? kNone : first + (at - first) / period * period;
 }
 
-Time DramRows::access(Time at, Time bus, std::uint64_t line, bool write) {
+/// The turn that the next activate of a rank has from `ready` on.
+Cycle DramRows::turn(const Rank& rank, Cycle ready) const {
+    const Cycle last = rank.turns[(rank.next + 3) % 4];
+    return std::max({ready, last + m_timing.rrd_s, rank.turns[rank.next] + m_timing.faw});
+}
+
+/// When a row could be opened, or an open one accessed, from `ready` on and after the bank's last
+/// refresh.
+DramRows::Start DramRows::start(const DramPlace& place, Cycle ready, Cycle bus) {
+    const DramTiming& t = m_timing;
+    const Bank& bank = m_banks[place.bank];
+    const Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
+    Cycle refresh = last_refresh(place.bank, ready);
+    while (true) {
+        if (refresh != kNone) ready = std::max(ready, end_of_refresh(place.bank, refresh));
+        const bool open = bank.row != kClosed && bank.opened > refresh;
+        Start start{.opens = !open || bank.row != place.row};
+        if (start.opens) {
+            const Cycle closed = open ? std::max(ready, bank.precharge) + t.rp : ready;
+            start.turn = turn(rank, ready);
+            start.group_turn =
+                std::max(start.turn, m_groups[place.bank / m_geometry.banks] + t.rrd_l);
+            start.at = std::max({closed, bank.activate, start.group_turn});
+        } else {
+            start.at = std::max({ready, bank.column, bus});
+        }
+        // What has not begun when the next refresh falls due waits for its end.
+        const Cycle next = last_refresh(place.bank, start.at);
+        if (next == refresh) return start;
+        refresh = next;
+    }
+}
+
+DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bool write) {
     const DramTiming& t = m_timing;
     const DramPlace place = m_map.place(line);
     Bank& bank = m_banks[place.bank];
-    Cycle ready = m_clock.first_at(at) + kSchedule;
-    const Cycle refresh = last_refresh(place.bank, ready);
-    const bool open = bank.row != kClosed && bank.opened > refresh;
-    if (refresh != kNone) ready = std::max(ready, end_of_refresh(place.bank, refresh));
-    Cycle column = std::max(ready, bank.column);
-    if (!open || bank.row != place.row) {
-        const Cycle closed = open ? std::max(ready, bank.precharge) + t.rp : ready;
-        bank.opened = std::max(closed, bank.activate);
+    Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
+    // The bus is busy with data of others until `bus_free`; commands come before their data.
+    const Cycle bus = m_clock.first_at(bus_free) + kSchedule;
+    const Start start = this->start(place, m_clock.first_at(at) + kSchedule, bus);
+    Cycle column = start.at;
+    if (start.opens) {
+        // One that waits for its bank or group lets the turns of others pass it.
+        rank.turns[rank.next] = start.turn;
+        rank.next = (rank.next + 1) % 4;
+        m_groups[place.bank / m_geometry.banks] = start.group_turn;
+        bank.opened = start.at;
         bank.row = place.row;
         bank.activate = bank.opened + t.rc;
         bank.precharge = bank.opened + t.ras;
-        column = bank.opened + t.rcd;
+        column = std::max(bank.opened + t.rcd, bus);
     }
-    // The bus is busy with data of others until `bus`; commands come before their data.
-    column = std::max(column, m_clock.first_at(bus) + kSchedule);
     bank.column = column + t.ccd_l;
     bank.precharge = std::max(bank.precharge, column + (write ? t.cwl + t.burst + t.wr : t.rtp));
-    Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
     rank.closable = std::max(rank.closable, bank.precharge);
-    return m_clock.at(column + t.cl + t.burst);
+    return {m_clock.at(column + (write ? t.cwl : t.cl) + t.burst), start.opens};
 }
 
 }  // namespace kvplane::memory
