@@ -207,8 +207,8 @@ void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
                      fmt::format("differs from that of {}: leave one of them out", kPreset));
     const std::string buffer = "card.dram.ecc_buffer";
     settings.require(
-        settings.at(buffer).origin == "default" || run.card.dram.ecc == memory::DramEcc::kInline,
-        {buffer}, "is of inline ECC alone: set card.dram.ecc to inline");
+        settings.at(buffer).is_default() || run.card.dram.ecc == memory::DramEcc::kInline, {buffer},
+        "is of inline ECC alone: set card.dram.ecc to inline");
     const auto follow = [&](const char* key, auto& field, const auto& value) {
         const std::string path = std::string("card.dram.") + key;
         if (settings.at(path).origin != "default") return;

@@ -33,6 +33,8 @@ Dram::Dram(const DramConfig& config)
     m_row_service = {m_line_service.ps * m_queues.front().rows.running().ppm / kMillion};
     const DramTiming& t = config.device->timing;
     const DramClock clock(t.speed);
+    m_column_to_data = clock.at(t.cl + t.burst);
+    m_row_opens = clock.at(t.rcd);
     m_read_cost =
         cost_of(config.rows.read, {std::max(clock.at(t.faw).ps / 4, clock.at(t.rrd_s).ps)});
     m_write_cost = cost_of(config.rows.write, {});
@@ -91,7 +93,8 @@ void Dram::drain_idle(Queue& queue, Time now, Time& free_at) const {
     };
     const DramRows::Stop stop = queue.rows.last_stop(now);
     if (stop.until > free_at) {
-        drain(stop.from);
+        // What came last before a refresh finds no row open any more.
+        drain(stop.from - m_row_opens);
         free_at = stop.until;
         if (free_at >= now) return;
     }
@@ -109,7 +112,10 @@ Time Dram::take_write(Queue& queue, Time now, Time& free_at) const {
     if (queue.writes > high) {
         const Time turn{queue.mixed ? queue.turn.ps / queue.writes * 2 : 0};
         const std::int64_t batch = queue.writes - m_config.device->write_low + 1;
-        queue.batch_start = queue.rows.after_refresh(std::max(now, free_at));
+        const Time free = std::max(now, free_at);
+        const Time running = queue.rows.after_refresh(free);
+        // After a refresh all rows are closed.
+        queue.batch_start = running == free ? free : running + m_row_opens;
         free_at = queue.batch_start + take_out(queue, batch) + turn;
         queue.batch_end = free_at;
         queue.batch_line = {std::max<std::int64_t>(1, (free_at - queue.batch_start).ps / batch)};

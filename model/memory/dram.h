@@ -106,6 +106,7 @@ private:
     Cost m_write_cost;
     Cost m_turn_cost;
     Time m_column_to_data;
+    Time m_row_opens;
     std::uint64_t m_lines = 0;    ///< of the device
     std::vector<Time> m_free_at;  ///< by subchannel
     Time m_blocked;               ///< until when a full queue keeps requests waiting

@@ -52,11 +52,12 @@ Cycle DramRows::end_of_refresh(std::uint32_t bank, Cycle due) {
     // Of a refresh before the last only its length is known.
     if (due < rank.due) return due + m_refresh;
     if (due > rank.due) {
-        const bool open = rank.closable > due - m_interval;
         rank.due = due;
-        rank.end = (open ? std::max(due, rank.closable) + m_timing.rp : due) + m_refresh;
+        rank.closable = std::max(rank.closable, rank.later);
+        rank.later = 0;
     }
-    return rank.end;
+    const bool open = rank.closable > due - m_interval;
+    return (open ? std::max(due, rank.closable) + m_timing.rp : due) + m_refresh;
 }
 
 /// The last refresh of the bank that fell due up to `at`; ranks take turns, and sets of banks.
@@ -126,8 +127,12 @@ DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bo
         column = std::max(bank.opened + t.rcd, bus);
     }
     bank.column = column + t.ccd_l;
-    bank.precharge = std::max(bank.precharge, column + (write ? t.cwl + t.burst + t.wr : t.rtp));
-    rank.closable = std::max(rank.closable, bank.precharge);
+    const Cycle recovery = write ? t.cwl + t.burst + t.wr : t.rtp;
+    bank.precharge = std::max(bank.precharge, column + recovery);
+    Cycle& closable = start.at <= rank.due ? rank.closable : rank.later;
+    // Before a refresh, open rows serve what they were opened for, and nothing else takes the bus.
+    const Cycle served = start.opens ? std::max(t.rcd + recovery, t.ras) : recovery;
+    closable = std::max(closable, start.at + served);
     return {m_clock.at(column + (write ? t.cwl : t.cl) + t.burst), start.opens};
 }
 

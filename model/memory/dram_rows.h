@@ -51,13 +51,12 @@ private:
         Cycle column = 0;     ///< not before
     };
 
-    /// Of each rank: when the refresh that fell due last is over, and when all rows that were
-    /// opened may be closed (refreshes of all banks only); the turns of its last four
-    /// activates, a ring.
     struct Rank {
-        Cycle due = 0;
-        Cycle end = 0;
+        Cycle due = 0;  ///< the latest refresh that was asked for, of all banks
+        /// When the rows may be closed that are used before it falls due, and those used later.
         Cycle closable = 0;
+        Cycle later = 0;
+        /// The turns of the last four activates, a ring.
         std::array<Cycle, 4> turns{kLongAgo, kLongAgo, kLongAgo, kLongAgo};
         std::uint32_t next = 0;
     };

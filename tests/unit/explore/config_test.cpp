@@ -284,6 +284,32 @@ TEST_F(ConfigTest, ABurstDramFollowsItsDevice) {
     EXPECT_EQ(given.run.card.dram.service, Ratio{700'000});
 }
 
+TEST_F(ConfigTest, WhatContradictsTheDeviceIsRefused) {
+    const auto refused = [&](const std::string& dram) {
+        try {
+            (void)load_text("card: {dram: {" + dram + "}}\n");
+        } catch (const UserError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(refused("preset: ddr5-4800b, speed: 4800"), "");
+    EXPECT_NE(refused("preset: ddr5-4800b, speed: 5600").find("card.dram.speed"),
+              std::string::npos);
+    EXPECT_EQ(refused("preset: ddr5-4800b, ecc: inline, ecc_buffer: 128"), "");
+    for (const char* ecc : {"none", "sideband"}) {
+        const std::string message =
+            refused(std::string("preset: ddr5-4800b, ecc_buffer: 128, ecc: ") + ecc);
+        EXPECT_NE(message.find("card.dram.ecc_buffer"), std::string::npos) << message;
+        EXPECT_EQ(message.find('\n'), std::string::npos);
+    }
+    for (const char* timing : {"rcd: 90, refi1: 900", "command_long: 10000", "rc: 1000000"}) {
+        const std::string message =
+            refused(std::string("preset: ddr5-5600b, timing: {") + timing + "}");
+        EXPECT_NE(message.find("card.dram.timing."), std::string::npos) << message;
+    }
+}
+
 TEST_F(ConfigTest, EffectiveConfigLoadsAgain) {
     const LoadedConfig config = load_text("seed: 3\n", {R"(workload.trace=a "b" \c # d: e)"});
     const std::string text = effective(config);
