@@ -3,12 +3,9 @@
 /// target and without it. Closed loop, 64 outstanding behind 32 + 32 places, so that the port
 /// always holds a request back. Where the kernel lets us count, instructions a request beside it.
 #include <benchmark/benchmark.h>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "bench/closed_loop.h"
+#include "bench/instructions.h"
 #include "model/common/random.h"
 #include "model/memory/ddr5_load.h"
 #include "model/memory/ddr5_memory.h"
@@ -19,33 +16,6 @@ namespace {
 constexpr std::uint64_t kRequests = 500'000;
 constexpr std::uint32_t kOutstanding = 64;
 constexpr std::uint64_t kLines = (1ULL << 32) / 64;
-
-/// Instructions that this process executes in user mode; nothing where they cannot be counted.
-class Instructions {
-public:
-    Instructions() {
-        perf_event_attr what{};
-        what.type = PERF_TYPE_HARDWARE;
-        what.size = sizeof(what);
-        what.config = PERF_COUNT_HW_INSTRUCTIONS;
-        what.exclude_kernel = 1;
-        what.exclude_hv = 1;
-        m_file = static_cast<int>(syscall(SYS_perf_event_open, &what, 0, -1, -1, 0));
-    }
-    Instructions(const Instructions&) = delete;
-    Instructions& operator=(const Instructions&) = delete;
-    ~Instructions() {
-        if (m_file >= 0) close(m_file);
-    }
-    [[nodiscard]] std::uint64_t count() const {
-        std::uint64_t value = 0;
-        if (m_file < 0 || read(m_file, &value, sizeof(value)) != sizeof(value)) return 0;
-        return value;
-    }
-
-private:
-    int m_file = -1;
-};
 
 /// The lines of a pattern: every third is written where it is mixed.
 struct Pattern {
@@ -77,7 +47,7 @@ void report(benchmark::State& state, std::uint64_t requests, std::uint64_t instr
 }
 
 void port(benchmark::State& state, bool sequential, bool mixed) {
-    const Instructions instructions;
+    const bench::Instructions instructions;
     std::uint64_t requests = 0;
     std::uint64_t executed = 0;
     double gb_s = 0;
@@ -103,7 +73,7 @@ void port(benchmark::State& state, bool sequential, bool mixed) {
 
 /// The scheduler alone, with a source beside it that keeps latencies.
 void bare(benchmark::State& state, bool sequential, bool mixed) {
-    const Instructions instructions;
+    const bench::Instructions instructions;
     DramLoad load;
     load.pattern = sequential ? DramPattern::kSequential : DramPattern::kRandom;
     load.reads = mixed ? 2 : 1;

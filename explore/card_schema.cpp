@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keys of the card.
+#include "explore/choices.h"
 #include "explore/run_schema.h"
 
 namespace kvplane::explore {
@@ -7,12 +8,43 @@ namespace {
 
 using enum NumberClass;
 
+void describe_scheduler(Table& t, engine::EngineConfig& engine) {
+    engine::SchedulerConfig& c = engine.scheduler;
+    t.key("policy", c.policy,
+          choice<engine::SchedulerPolicy>(
+              {{"edf", engine::SchedulerPolicy::kEdf}, {"fifo", engine::SchedulerPolicy::kFifo}}),
+          {kChosen, "baseline; fifo to compare",
+           "Who moves next: class, tenants in turn, earliest deadline; or order of arrival."});
+    t.key("in_flight", c.in_flight, between<std::uint32_t>(1, 1024, "jobs"),
+          {kChosen, "in-flight tables of open DMA designs hold 16 to 128",
+           "Jobs of each class and direction whose deadlines the scheduler sees."});
+    t.key("quantum", c.quantum, between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
+          {kChosen, "design parameter",
+           "What a tenant moves in its turn while another of its class waits."});
+    t.key("late_drop", c.late_drop, flag(),
+          {kChosen, "plain earliest-deadline-first collapses in overload",
+           "Drops a prefetch that cannot make its deadline any more when its turn comes."});
+    t.key("tenant_rate", c.tenant_rate, between<Rate>({1'000'000}, {1'000'000'000'000}),
+          {kChosen, "off by default", "Limits each tenant in each direction; null: no limit."});
+    t.key("tenant_burst", c.tenant_burst, between<Bytes>({0}, Bytes::from_gib(16)),
+          {kChosen, "design parameter; three blocks of 5 MiB",
+           "What a tenant with a limit saves up while it moves nothing."});
+    t.key("tenant_aging", c.tenant_aging, between<Time>({0}, Time::from_s(1)),
+          {kChosen, "design parameter",
+           "The longest that a tenant over its limit waits for a block; 0: as its debt takes."});
+    t.key("destination_quota", engine.destination_quota,
+          between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
+          {kChosen, "design parameter; half of the staging",
+           "Staging that one destination may fill, so that others pass it while it stalls."});
+    t.key("stall_timeout", c.stall_timeout, between<Time>(Time::from_us(1), Time::from_s(10)),
+          {kAssumed, "assumed; PCIe completion timeouts are 50 us to 64 s",
+           "How long moves wait for a destination that takes nothing."});
+}
+
 void describe_engine(Table& t, engine::EngineConfig& c) {
     const Form<Time> latency = between<Time>(kShortest, kLongest);
     t.group("completion", [&] {
-        t.key("fence", c.fence,
-              choice<engine::Fence>({{"in_band_flag", engine::Fence::kInBandFlag},
-                                     {"read_flush", engine::Fence::kReadFlush}}),
+        t.key("fence", c.fence, fence_form(),
               {kChosen, "PCIe ordering: payload and completion part at the root complex",
                "How the payload is made visible before its completion."});
         t.key("read_flush", c.read_flush, latency,
@@ -20,7 +52,33 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
                "Round trip of the fence's read; used by fence read_flush."});
         t.key("entry", c.completion_entry, power_of_two<Bytes>({16}, {64}),
               {kChosen, "the card's completion entry format", "Bytes that a completion writes."});
+        t.key("coalesce", c.coalesce, between<std::uint32_t>(1, 64, "completions"),
+              {kChosen, "off; NVMe aggregates up to 256", "Completions written together."});
+        t.key("coalesce_time", c.coalesce_time, latency,
+              {kAssumed, "assumed", "The longest that the first of them waits."});
     });
+    t.key("device_flight", c.device_flight, latency,
+          {kMeasured, "public P2P writes: 0.36 us", "One way to device memory; null: as flight."});
+    t.group("address_cache", [&] {
+        engine::AddressCacheConfig& a = c.address_cache;
+        t.key("pasid", a.pasid, flag(),
+              {kChosen, "off: the host gives bus addresses",
+               "DMA carries a PASID and needs translations (PCIe ATS)."});
+        t.key("entries", a.entries, power_of_two<std::uint32_t>(4, 65'536, "entries"),
+              {kAssumed, "assumed", "Translations that the card keeps."});
+        t.key("page", a.page, power_of_two<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
+              {kChosen, "huge pages of x86", "Of a translation."});
+        t.key("hit", a.hit, latency, {kAssumed, "assumed: 2 cycles at 1 GHz", "Of a lookup."});
+        t.key("miss", a.miss, latency,
+              {kAssumed, "assumed: 741 ns round trip and a walk", "ATS request, walk and answer."});
+    });
+    t.key("pin_budget", c.pin_budget, between<Bytes>({4'096}, {UINT64_MAX}),
+          {kAssumed, "assumed", "Bytes that each tenant may pin."});
+    t.key("longest_pin", c.longest_pin, between<Time>(Time::from_ms(1), Time::from_s(86'400)),
+          {kAssumed, "assumed", "A pin's time to live is cut to it."});
+    t.key("policy_lines_log2", c.policy_lines_log2, between<std::uint32_t>(2, 24, "log2"),
+          {kChosen, "design parameter",
+           "Lines of policy records in the card's DRAM, log2; three quarters can be used."});
     t.key("host_memory", c.host_memory, latency,
           {kAssumed, "assumed; 741 ns round trip + this = 840 ns descriptor fetch",
            "Time of a DMA read at the host's or GPU's memory."});
@@ -28,9 +86,10 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
           {kAssumed, "assumed: 16 cycles at 1 GHz", "Time to check a descriptor."});
     t.key("schedule", c.schedule, latency,
           {kAssumed, "assumed: 4 cycles at 1 GHz", "Time of one scheduling decision."});
-    t.key("in_flight", c.in_flight, between<std::uint32_t>(1, 1024, "jobs"),
+    t.key("in_flight", c.in_flight, between<std::uint32_t>(1, 1024, "intents"),
           {kChosen, "in-flight tables of open DMA designs hold 16 to 128",
-           "Jobs of one direction that the scheduler sees."});
+           "Intents of one queue pair inside the card."});
+    t.group("scheduler", [&] { describe_scheduler(t, c); });
     t.key("staging", c.staging, between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
           {kChosen, "design parameter", "SRAM for data on its way between DRAM and wire."});
     t.group("dma", [&] {
@@ -60,10 +119,7 @@ void describe_codec(Table& t, codec::UnitConfig& c) {
 }
 
 void describe_index(Table& t, index::IndexConfig& c) {
-    t.key("implementation", c.implementation,
-          choice<index::Implementation>({{"tlm", index::Implementation::kTlm},
-                                         {"rtl", index::Implementation::kRtl},
-                                         {"lockstep", index::Implementation::kLockstep}}),
+    t.key("implementation", c.implementation, implementation_form(),
           {kChosen, "baseline",
            "The lookup engine plugged in: its TLM form, the verilated RTL, or both side by side."});
     t.key("sram", c.sram, power_of_two<Bytes>(Bytes::from_kib(4), Bytes::from_mib(256)),

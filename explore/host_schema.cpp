@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keys of the host: node, serving, control plane, driver.
+#include "explore/choices.h"
 #include "explore/control_form.h"
 #include "explore/run_schema.h"
 
@@ -139,13 +140,12 @@ void describe_copy_engine(Table& t, gpu::CopyEngineConfig& c) {
 }  // namespace
 
 void describe(Table& t, driver::DriverConfig& c) {
-    t.key("mechanism", c.mechanism,
-          choice<driver::Mechanism>({{"card", driver::Mechanism::kCard},
-                                     {"copy-engine", driver::Mechanism::kCopyEngine}}),
+    t.key("mechanism", c.mechanism, mechanism_form(),
           {kChosen, "baseline", "Who orders and who moves a block."});
-    t.key("queue", c.queue,
-          choice<driver::QueuePlace>({{"host-memory", driver::QueuePlace::kHostMemory}}),
-          {kChosen, "baseline", "Where the submission queue lies."});
+    t.key("queue", c.queue, queue_place_form(),
+          {kChosen, "baseline",
+           "Where the submission queue lies: host memory, the card's own, or nowhere, each "
+           "descriptor being one posted write."});
     t.key("poll_interval", c.poll_interval, between<Time>(Time::from_ns(1), Time::from_s(1)),
           {kAssumed, "assumed", "Of the busy poll on completions; half of it is the mean wait."});
     t.key("submit", c.submit, between<Time>({1}, Time::from_ms(1)),

@@ -21,6 +21,7 @@
 #include "explore/run_schema.h"
 #include "explore/study.h"
 #include "explore/trace.h"
+#include "explore/trace_intents.h"
 #include "explore/validate.h"
 #include "model/common/errors.h"
 
@@ -60,7 +61,18 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     add_config(*command, options);
     command->add_option("--out", options.out, "Folder of the result [out/<config>-<hash>]");
     command->add_flag("--json", options.json, "Print the result as one JSON object");
-    command->add_flag("--check", options.check, "Check every invariant at every step");
+    command
+        ->add_option("--intents", options.intents,
+                     "Every descriptor, 64 bytes each; `trace intents` prints them")
+        ->type_name("FILE");
+    command->add_flag("--check", options.check,
+                      "Check every invariant at every step: read sets, write-once, and the card's "
+                      "room, reads, versions, commits and completions");
+    command
+        ->add_option("--events", options.events,
+                     "Trace of the card's resources (Chrome JSON, for Perfetto) of the whole run "
+                     "or of a window of simulated time; it ends after a million spans, 150 MB")
+        ->type_name("FILE[:from,to]");
     command->add_option("--waves", options.waves, "Waveforms of the RTL engine (FST)")
         ->type_name("FILE[:from,to]");
     command->callback([&] { exit_code = guarded([&] { return kvplane::explore::run(options); }); });
@@ -117,6 +129,16 @@ void add_trace_info(CLI::App& app, TraceArguments& trace, int& exit_code) {
     });
 }
 
+void add_trace_intents(CLI::App& app, TraceArguments& trace, int& exit_code) {
+    CLI::App* intents = app.add_subcommand("intents", "Print the descriptors that a file holds");
+    intents->add_option("file", trace.path, "64-byte descriptors, as of run --intents")->required();
+    intents->add_flag("--json", trace.json, "Print one JSON object");
+    intents->callback([&] {
+        exit_code = guarded(
+            [&] { return kvplane::explore::print_intents(trace.path, trace.json, std::cout); });
+    });
+}
+
 /// `make` writes a trace to a stream; the command writes it to the file of --out.
 template <class Make>
 void write_trace(CLI::App& command, TraceArguments& trace, int& exit_code, Make make) {
@@ -136,6 +158,7 @@ void add_trace(CLI::App& app, RunOptions& options, TraceArguments& trace, int& e
     CLI::App* command = app.add_subcommand("trace", "Look at traces, convert and generate them");
     command->require_subcommand(1);
     add_trace_info(*command, trace, exit_code);
+    add_trace_intents(*command, trace, exit_code);
     CLI::App* convert = command->add_subcommand("convert", "Write a trace in kvplane's own format");
     add_source(*convert, trace);
     write_trace(*convert, trace, exit_code,

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 
 #include "model/common/errors.h"
@@ -32,70 +31,67 @@ bool written_in_place(const std::string& path) {
     return fs::is_symlink(fs::symlink_status(path, ignored));
 }
 
-void write_in_place(const std::string& path, const std::string& text) {
-    errno = 0;
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out) fail(path, std::strerror(errno));
+/// The name that a new file takes: of a link, what it names.
+fs::path name_of(const std::string& path) {
+    std::error_code ignored;  // nothing is there: the name stands as it is
+    const fs::path found = fs::canonical(path, ignored);
+    return found.empty() ? fs::path(path) : found;
 }
-
-/// A file beside `target` that was not there before. Removed unless it takes the target's name.
-class NewFile {
-public:
-    explicit NewFile(const fs::path& target) : m_target(target) {
-        for (int i = 0; m_file < 0; ++i) {
-            m_path = fmt::format("{}.partial-{}-{}", target.string(), getpid(), i);
-            m_file = open(m_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (m_file < 0 && errno != EEXIST) {
-                m_path.clear();
-                return;
-            }
-        }
-    }
-    ~NewFile() {
-        if (m_file >= 0) close(m_file);
-        std::error_code ignored;  // it is gone where it took the target's name
-        if (!m_path.empty()) fs::remove(m_path, ignored);
-    }
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
-
-    /// False, with errno, where that fails.
-    [[nodiscard]] bool write(const std::string& text) {
-        if (m_file < 0) return false;
-        struct stat old {};
-        if (stat(m_target.c_str(), &old) == 0 && fchmod(m_file, old.st_mode & 07777U) != 0) {
-            return false;
-        }
-        for (std::size_t done = 0; done < text.size();) {
-            const ssize_t n = ::write(m_file, text.data() + done, text.size() - done);
-            if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) return false;
-            done += static_cast<std::size_t>(n);
-        }
-        const int file = m_file;
-        m_file = -1;
-        return close(file) == 0 && std::rename(m_path.c_str(), m_target.c_str()) == 0;
-    }
-
-private:
-    fs::path m_target;
-    std::string m_path;
-    int m_file = -1;
-};
 
 }  // namespace
 
-void write_file(const std::string& path, const std::string& text) {
+OutputFile::OutputFile(const std::string& path) : m_path(path) {
     if (written_in_place(path)) {
-        write_in_place(path, text);
+        m_file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (m_file < 0) fail(path, std::strerror(errno));
         return;
     }
-    std::error_code ignored;  // nothing is there: the name stands as it is
-    const fs::path found = fs::canonical(path, ignored);
-    NewFile file(found.empty() ? fs::path(path) : found);
-    if (!file.write(text)) fail(path, std::strerror(errno));
+    m_target = name_of(path).string();
+    for (int i = 0; m_file < 0; ++i) {
+        m_partial = fmt::format("{}.partial-{}-{}", m_target, getpid(), i);
+        m_file = open(m_partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (m_file < 0 && errno != EEXIST) fail(path, std::strerror(errno));
+    }
+    struct stat old {};
+    if (stat(m_target.c_str(), &old) == 0 && fchmod(m_file, old.st_mode & 07777U) != 0) {
+        const int error = errno;
+        drop();
+        fail(path, std::strerror(error));
+    }
+}
+
+OutputFile::~OutputFile() { drop(); }
+
+void OutputFile::drop() {
+    if (m_file >= 0) close(m_file);
+    m_file = -1;
+    std::error_code ignored;  // it is gone where it took the target's name
+    if (!m_partial.empty()) fs::remove(m_partial, ignored);
+    m_partial.clear();
+}
+
+void OutputFile::write(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t n = ::write(m_file, text.data(), text.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) fail(m_path, std::strerror(errno));
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
+}
+
+void OutputFile::keep() {
+    const int file = m_file;
+    m_file = -1;
+    if (close(file) != 0) fail(m_path, std::strerror(errno));
+    if (m_partial.empty()) return;
+    if (std::rename(m_partial.c_str(), m_target.c_str()) != 0) fail(m_path, std::strerror(errno));
+    m_partial.clear();
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    OutputFile file(path);
+    file.write(text);
+    file.keep();
 }
 
 void make_folder(const std::string& folder) {

@@ -4,13 +4,36 @@
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 
 namespace kvplane::explore {
 
-/// Writes `text` to `path`. A regular file, or one that is not there yet, appears at once: the text
-/// goes to a file beside it with a name of its own, which then takes the name, or is removed where
-/// anything fails. A symbolic link keeps standing, and what it names is written. Devices, pipes and
-/// the like are written as they are. Throws UserError where that cannot be done.
+/// A file on its way. A regular file, or one that is not there yet, appears at once, when it is
+/// kept: until then what is written goes to a file beside it with a name of its own, which is
+/// removed unless it is kept; a process that is killed leaves that one behind. A symbolic link
+/// keeps standing, and what it names is written. Devices, pipes and the like are written as they
+/// are. All members throw UserError where something cannot be done.
+class OutputFile {
+public:
+    explicit OutputFile(const std::string& path);
+    ~OutputFile();
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+
+    void write(std::string_view text);
+    /// All has been written.
+    void keep();
+
+private:
+    void drop();
+
+    std::string m_path;     ///< as given
+    std::string m_target;   ///< what will have the name
+    std::string m_partial;  ///< the file beside it; empty where there is none
+    int m_file = -1;
+};
+
+/// Writes `text` to `path`, as an OutputFile.
 void write_file(const std::string& path, const std::string& text);
 
 /// Makes a folder for results, and the folders above it. Finds out now, and not after long work,

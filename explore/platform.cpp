@@ -15,6 +15,12 @@
 namespace kvplane::explore {
 namespace {
 
+std::uint64_t frames_of(const RunConfig& config) {
+    return config.node.kv_budget / config.block.bytes();
+}
+
+}  // namespace
+
 std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config) {
     switch (config.implementation) {
         case index::Implementation::kTlm:
@@ -29,11 +35,38 @@ std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config) {
     throw InvariantError("unknown implementation of the index");
 }
 
-std::uint64_t frames_of(const RunConfig& config) {
-    return config.node.kv_budget / config.block.bytes();
+card::CardConfig card_of(const RunConfig& config) {
+    card::CardConfig card = config.card;
+    if (config.driver.queue == driver::QueuePlace::kHdm) {
+        card.ring_memory = driver::CardDriver::ring_memory(config.driver);
+    }
+    return card;
 }
 
-}  // namespace
+std::unique_ptr<driver::Driver> make_driver(const RunConfig& config, std::uint32_t blocks,
+                                            card::Type3Card& card, gpu::HbmPool& hbm,
+                                            driver::MoveMetrics& moves) {
+    switch (config.driver.mechanism) {
+        case driver::Mechanism::kCard: {
+            auto made = std::make_unique<driver::CardDriver>("driver", config.driver, hbm, moves);
+            made->mmio.bind(card.mmio);
+            card.dma.bind(*made);
+            card.data_plane().observe(*made);
+            if (config.driver.queue == driver::QueuePlace::kHdm) {
+                card.map_whole();
+                made->mem.bind(card.mem.socket);
+            }
+            return made;
+        }
+        case driver::Mechanism::kCopyEngine: {
+            auto made = std::make_unique<driver::HostIssuedDriver>(
+                config.driver, config.card.tier_capacity, blocks, hbm, moves);
+            made->copy_engine.mem.bind(card.bulk);
+            return made;
+        }
+    }
+    throw InvariantError("unknown mechanism");
+}
 
 workload::Workload load_workload(const RunConfig& config) {
     workload::AssembleOptions options{
@@ -59,42 +92,29 @@ Platform::Platform(const RunConfig& config, workload::Workload workload, bool ch
       m_hbm(frames_of(config), config.block.bytes(), config.card.payload == card::Payload::kBytes),
       m_step_time(config.node, config.block.bytes_per_token()),
       m_index(make_index(config.card.index)),
-      m_card(
-          std::make_unique<card::Type3Card>("card", config.card, config.block.bytes(), *m_index)) {
-    make_driver();
+      m_card(std::make_unique<card::Type3Card>("card", card_of(config), config.block.bytes(),
+                                               *m_index)) {
+    m_driver = make_driver(m_config, static_cast<std::uint32_t>(m_workload.blocks.size()), *m_card,
+                           m_hbm, m_moves);
     m_engine = std::make_unique<serving::Engine>("engine", config.serving, m_workload, m_step_time,
                                                  m_hbm.frames(), config.workload.warm_up, m_ledger);
     m_control = std::make_unique<control::ControlPlane>(
-        config.control, m_workload, m_card->data_plane().tier().frames().capacity(), m_hbm,
+        config.control, m_workload,
+        m_card->data_plane().tier().room().capacity() / engine::granules(m_hbm.block()), m_hbm,
         m_ledger, *m_driver, *m_engine);
     m_engine->bind(*m_control);
     m_engine->listen(static_cast<serving::WarmUpListener&>(*this));
-    if (check) m_engine->check_every_step();
+    if (check) check_every_step();
 }
 
 Platform::~Platform() = default;
 
-void Platform::make_driver() {
-    switch (m_config.driver.mechanism) {
-        case driver::Mechanism::kCard: {
-            auto card_driver =
-                std::make_unique<driver::CardDriver>("driver", m_config.driver, m_hbm, m_moves);
-            card_driver->mmio.bind(m_card->mmio);
-            m_card->dma.bind(*card_driver);
-            m_card->data_plane().observe(*card_driver);
-            m_driver = std::move(card_driver);
-            return;
-        }
-        case driver::Mechanism::kCopyEngine: {
-            auto host_issued = std::make_unique<driver::HostIssuedDriver>(
-                m_config.driver, m_config.card.tier_capacity,
-                static_cast<std::uint32_t>(m_workload.blocks.size()), m_hbm, m_moves);
-            host_issued->copy_engine.mem.bind(m_card->bulk);
-            m_driver = std::move(host_issued);
-            return;
-        }
-    }
-    throw InvariantError("unknown mechanism");
+void Platform::check_every_step() {
+    m_engine->check_every_step();
+    engine::DataPlane& plane = m_card->data_plane();
+    m_checker = std::make_unique<engine::InvariantChecker>(m_config.card.tier_capacity);
+    plane.tier().observe(*m_checker);
+    plane.observe(static_cast<engine::JobObserver&>(*m_checker));
 }
 
 void Platform::warmed_up() {
@@ -115,6 +135,17 @@ void Platform::trace(const std::string& waves) {
     }
 }
 
+void Platform::keep_intents() {
+    auto* card_driver = dynamic_cast<driver::CardDriver*>(m_driver.get());
+    if (card_driver == nullptr) throw UserError("--intents needs driver.mechanism: card");
+    card_driver->keep_intents();
+}
+
+std::string Platform::kept_intents() const {
+    const auto& kept = dynamic_cast<const driver::CardDriver&>(*m_driver).kept_intents();
+    return {reinterpret_cast<const char*>(kept.data()), kept.size() * sizeof(kept[0])};
+}
+
 void Platform::run() {
     sc_core::sc_start();
     if (m_engine->unfinished() != 0) {
@@ -123,7 +154,8 @@ void Platform::run() {
     }
     m_index->engine().finish();
     m_control->audit();
-    m_card->data_plane().tier().audit();
+    m_card->data_plane().audit();
+    if (m_checker) m_checker->audit(m_card->data_plane().tier());
     check_conservation();
 }
 
@@ -141,7 +173,7 @@ void Platform::check_conservation() const {
             promoted.count, m_hbm.written().count, m_moves.promoted_bytes().count, demoted.count,
             m_hbm.read().count, m_moves.demoted_bytes().count));
     }
-    const std::uint64_t named = plane.tier().frames().used();
+    const std::uint64_t named = plane.tier().blocks();
     if (m_config.driver.mechanism == driver::Mechanism::kCard && named != m_control->tier_used()) {
         throw InvariantError(fmt::format("blocks are lost: {} in the tier, {} in the directory",
                                          named, m_control->tier_used()));

@@ -16,6 +16,7 @@
 #include "host_driver/workload/request.h"
 #include "model/block/ledger.h"
 #include "model/card/type3_card.h"
+#include "model/engine/invariant_checker.h"
 #include "model/index/tlm_index.h"
 
 namespace kvplane::explore {
@@ -23,9 +24,23 @@ namespace kvplane::explore {
 /// The requests that `config` names. Throws UserError for what is wrong in a trace.
 [[nodiscard]] workload::Workload load_workload(const RunConfig& config);
 
+/// The index that `config` chooses: the TLM, the RTL, or both in lockstep.
+[[nodiscard]] std::unique_ptr<index::TlmIndex> make_index(const index::IndexConfig& config);
+
+/// The card of `config`, with memory for the rings that its driver keeps there.
+[[nodiscard]] card::CardConfig card_of(const RunConfig& config);
+
+/// The driver that `config` chooses, wired to `card`, which both run on: `blocks` distinct blocks
+/// at most. All it is handed must outlive it.
+[[nodiscard]] std::unique_ptr<driver::Driver> make_driver(const RunConfig& config,
+                                                          std::uint32_t blocks,
+                                                          card::Type3Card& card, gpu::HbmPool& hbm,
+                                                          driver::MoveMetrics& moves);
+
 class Platform final : private serving::WarmUpListener {
 public:
-    /// `check`: walk every read set, and stop at the first breach of write-once.
+    /// `check`: walk every read set, stop at the first breach of write-once, and keep the books of
+    /// an InvariantChecker beside the card's.
     Platform(const RunConfig& config, workload::Workload workload, bool check);
     ~Platform() override;
     Platform(const Platform&) = delete;
@@ -34,6 +49,12 @@ public:
     /// Writes waveforms of the engine, as `waves` (FILE[:from,to]) says; before run(). Throws
     /// UserError where the engine is not RTL.
     void trace(const std::string& waves);
+    /// Keeps the descriptors that the host posts from now on. Throws UserError where it posts none.
+    void keep_intents();
+    /// Their bytes, one behind the other.
+    [[nodiscard]] std::string kept_intents() const;
+    /// Hears the card's intents; before run(). It must outlive this.
+    void observe(engine::JobObserver& observer) { m_card->data_plane().observe(observer); }
     /// Simulates until nothing is left to do, then checks what must hold at the end. Throws
     /// InvariantError.
     void run();
@@ -46,13 +67,15 @@ public:
     [[nodiscard]] serving::Engine& engine() { return *m_engine; }
     [[nodiscard]] const serving::Engine& engine() const { return *m_engine; }
     [[nodiscard]] const card::Type3Card& card() const { return *m_card; }
+    /// The books of a checked run; nullptr where it is not checked.
+    [[nodiscard]] const engine::InvariantChecker* checker() const { return m_checker.get(); }
     [[nodiscard]] const index::TlmIndex& index() const { return *m_index; }
     /// For faults.
     [[nodiscard]] index::TlmIndex& index() { return *m_index; }
 
 private:
     void warmed_up() override;
-    void make_driver();
+    void check_every_step();
     void check_conservation() const;
 
     RunConfig m_config;
@@ -69,6 +92,7 @@ private:
     } m_warm_up;
     std::unique_ptr<index::TlmIndex> m_index;
     std::unique_ptr<card::Type3Card> m_card;
+    std::unique_ptr<engine::InvariantChecker> m_checker;  ///< nullptr: nothing is checked
     std::unique_ptr<driver::Driver> m_driver;
     std::unique_ptr<serving::Engine> m_engine;
     std::unique_ptr<control::ControlPlane> m_control;

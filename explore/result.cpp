@@ -173,7 +173,7 @@ ordered_json objective_section(const Platform& platform) {
 ordered_json card_sections(const LoadedConfig& config, const Platform& platform) {
     const engine::DataPlane& plane = platform.card().data_plane();
     const engine::DataPlaneCounters& counters = plane.counters();
-    const FlowServers& movers = plane.movers();
+    const engine::Movers& movers = plane.movers();
     const cxl::Link link(config.run.card.link);
     const memory::Dram dram(config.run.card.dram);
     const auto bytes = [&](engine::Mover a, engine::Mover b) {

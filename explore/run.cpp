@@ -9,10 +9,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <utility>
 
 #include "explore/config.h"
+#include "explore/event_trace.h"
 #include "explore/output.h"
 #include "explore/platform.h"
 #include "explore/result.h"
@@ -81,6 +83,24 @@ void report_infeasible(const Platform& platform) {
                platform.hbm().frames() * platform.workload().tokens_per_block);
 }
 
+/// nullptr where nobody asked for it.
+std::unique_ptr<EventTrace> trace_events(const RunOptions& options, const LoadedConfig& config,
+                                         Platform& platform) {
+    if (options.events.empty()) return nullptr;
+    config.settings.require(config.run.driver.mechanism == driver::Mechanism::kCard,
+                            {"driver.mechanism"}, "--events is of intents to the card");
+    auto events = std::make_unique<EventTrace>(options.events, config.run);
+    platform.observe(*events);
+    return events;
+}
+
+void report_events(EventTrace& events, const std::string& option) {
+    events.finish();
+    if (events.left_out() == 0) return;
+    fmt::print(stderr, "--events {}: ends after {} spans; {} more were left out\n", option,
+               EventTrace::kMostSpans, events.left_out());
+}
+
 void run_to_the_end(Platform& platform) {
     TerminalProgress progress;
     if (isatty(STDERR_FILENO) != 0) platform.engine().listen(progress);
@@ -97,7 +117,10 @@ int run(const RunOptions& options) {
     require_something_to_measure(config, workload);
     Platform platform(config.run, std::move(workload), options.check);
     if (!options.waves.empty()) platform.trace(options.waves);
+    if (!options.intents.empty()) platform.keep_intents();
+    const std::unique_ptr<EventTrace> events = trace_events(options, config, platform);
     run_to_the_end(platform);
+    if (events) report_events(*events, options.events);
 
     const nlohmann::ordered_json result =
         make_result(config, platform, {seconds_since(start), peak_rss_mib()});
@@ -105,6 +128,7 @@ int run(const RunOptions& options) {
     config.settings.write_effective(effective);
     write_file(out + "/config.yaml", effective.str());
     write_file(out + "/result.json", result.dump(2) + "\n");
+    if (!options.intents.empty()) write_file(options.intents, platform.kept_intents());
     report_infeasible(platform);
     if (options.json) {
         std::cout << flat_rows(result).dump() << "\n";

@@ -42,8 +42,14 @@ Table run_table(RunConfig& c) {
         describe(t, c.serving);
         t.key("demotion", c.control.demotion,
               choice<control::Demotion>({{"write-through", control::Demotion::kWriteThrough},
-                                         {"on-evict", control::Demotion::kOnEvict}}),
+                                         {"on-evict", control::Demotion::kOnEvict},
+                                         {"lazy", control::Demotion::kLazy}}),
               {kChosen, "what vLLM does", "When a block of HBM gets its copy in the tier."});
+        t.key("lazy_below", c.control.lazy_below, between<Ratio>({0}, {1'000'000}),
+              {kChosen, "design parameter",
+               "Of demotion lazy: blocks are written while less of HBM's frames is free."});
+        t.key("lazy_batch", c.control.lazy_batch, between<std::uint32_t>(1, 65'535, "blocks"),
+              {kChosen, "design parameter", "Of demotion lazy: blocks written a step."});
     });
     t.group("control", [&] { describe(t, c.control); });
     t.group("driver", [&] { describe(t, c.driver); });

@@ -7,23 +7,19 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <optional>
 
 #include "explore/config.h"
 #include "explore/output.h"
 #include "model/common/errors.h"
 #include "model/cxl/link.h"
 #include "model/memory/dram.h"
+#include "tb/plugin/rtl_engine.h"
 
 namespace kvplane::explore {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Named {
-    const char* name;
-    Study (*make)(const RunConfig&);
-};
-constexpr Named kStudies[] = {{"sram", &study_sram}, {"lookup", &study_lookup}};
 
 double seconds_now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -81,33 +77,95 @@ void refuse_twice(const Settings& settings, const char* key, const std::vector<T
     }
 }
 
-/// Axes without points that are there twice, and no key that an axis replaces.
-void check_study(const std::string& name, const LoadedConfig& config) {
-    const Settings& settings = config.settings;
-    const StudyConfig& study = config.run.study;
-    const auto refuse_given = [&](const char* key, const char* axis) {
-        settings.require(settings.at(key).is_default(), {key},
-                         fmt::format("the study takes it from its axis {}", axis));
-    };
-    if (name == "sram") {
-        refuse_twice(settings, "study.sram.tiers", study.sram.tiers);
-        refuse_twice(settings, "study.sram.blocks", study.sram.blocks);
-        refuse_twice(settings, "study.sram.srams", study.sram.srams);
-        refuse_twice(settings, "study.sram.hot_lookups", study.sram.hot_lookups);
-        refuse_given("card.index.sram", "study.sram.srams");
-        settings.require(config.run.card.index.overflow == index::Overflow::kDram,
-                         {"card.index.overflow"},
-                         "the study is of SRAM smaller than the tier, whose rest is in DRAM");
-    } else {
-        refuse_twice(settings, "study.lookup.srams", study.lookup.srams);
-        refuse_twice(settings, "study.lookup.loads", study.lookup.loads);
-        refuse_twice(settings, "study.lookup.banks", study.lookup.banks);
-        refuse_twice(settings, "study.lookup.lookups", study.lookup.lookups);
-        refuse_twice(settings, "study.lookup.offered", study.lookup.offered);
-        refuse_given("card.index.sram", "study.lookup.srams");
-        refuse_given("card.index.banks", "study.lookup.banks");
-    }
+/// A key that an axis replaces must stay at its default.
+void refuse_given(const Settings& settings, const char* key, const char* axis) {
+    settings.require(settings.at(key).is_default(), {key},
+                     fmt::format("the study takes it from its axis {}", axis));
 }
+
+void refuse_other_index(const LoadedConfig& config) {
+    config.settings.require(config.run.card.index.implementation == index::Implementation::kTlm,
+                            {"card.index.implementation"},
+                            "a study is of many shapes of the index, and drives its TLM form");
+}
+
+void check_sram(const LoadedConfig& config) {
+    const Settings& settings = config.settings;
+    const SramStudyConfig& study = config.run.study.sram;
+    refuse_other_index(config);
+    refuse_twice(settings, "study.sram.tiers", study.tiers);
+    refuse_twice(settings, "study.sram.blocks", study.blocks);
+    refuse_twice(settings, "study.sram.srams", study.srams);
+    refuse_twice(settings, "study.sram.hot_lookups", study.hot_lookups);
+    refuse_given(settings, "card.index.sram", "study.sram.srams");
+    settings.require(config.run.card.index.overflow == index::Overflow::kDram,
+                     {"card.index.overflow"},
+                     "the study is of SRAM smaller than the tier, whose rest is in DRAM");
+}
+
+void check_lookup(const LoadedConfig& config) {
+    const Settings& settings = config.settings;
+    const LookupStudyConfig& study = config.run.study.lookup;
+    refuse_other_index(config);
+    refuse_twice(settings, "study.lookup.srams", study.srams);
+    refuse_twice(settings, "study.lookup.loads", study.loads);
+    refuse_twice(settings, "study.lookup.banks", study.banks);
+    refuse_twice(settings, "study.lookup.lookups", study.lookups);
+    refuse_twice(settings, "study.lookup.offered", study.offered);
+    refuse_given(settings, "card.index.sram", "study.lookup.srams");
+    refuse_given(settings, "card.index.banks", "study.lookup.banks");
+}
+
+void check_path(const LoadedConfig& config) {
+    const Settings& settings = config.settings;
+    const PathStudyConfig& study = config.run.study.path;
+    refuse_twice(settings, "study.path.blocks", study.blocks);
+    refuse_twice(settings, "study.path.mechanisms", study.mechanisms);
+    refuse_twice(settings, "study.path.widths", study.widths);
+    refuse_twice(settings, "study.path.mps", study.mps);
+    refuse_twice(settings, "study.path.queues", study.queues);
+    refuse_twice(settings, "study.path.fences", study.fences);
+    refuse_twice(settings, "study.path.depths", study.depths);
+    refuse_twice(settings, "study.path.loads", study.loads);
+    refuse_twice(settings, "study.path.indexes", study.indexes);
+    refuse_given(settings, "driver.mechanism", "study.path.mechanisms");
+    refuse_given(settings, "driver.queue", "study.path.queues");
+    refuse_given(settings, "card.link.width", "study.path.widths");
+    refuse_given(settings, "card.link.mps", "study.path.mps");
+    refuse_given(settings, "card.completion.fence", "study.path.fences");
+    refuse_given(settings, "card.index.implementation", "study.path.indexes");
+    const bool all_tlm = std::count(study.indexes.begin(), study.indexes.end(),
+                                    index::Implementation::kTlm) == std::ssize(study.indexes);
+    const std::optional<std::string> misfit = rtl::misfit(config.run.card.index);
+    settings.require(
+        all_tlm || !misfit,
+        {"study.path.indexes", "card.index.sram", "card.index.banks", "card.index.slots",
+         "card.index.choices", "card.index.stash", "card.index.kick_limit", "card.index.ports",
+         "card.index.store_buffer", "card.index.fingerprint_bits"},
+        "card.index is not what is built as RTL: " + misfit.value_or(""));
+}
+
+/// Where the descriptor lies when its doorbell comes, and how long the card reads it.
+Time descriptor_fetch(const RunConfig& config) {
+    switch (config.driver.queue) {
+        case driver::QueuePlace::kHostMemory:
+            return config.card.flight * 2 + config.card.engine.host_memory;
+        case driver::QueuePlace::kHdm:
+            return memory::Dram(config.card.dram).idle_latency();
+        case driver::QueuePlace::kPortal:
+            return {};
+    }
+    throw InvariantError("unknown place of a queue");
+}
+
+struct Named {
+    const char* name;
+    void (*check)(const LoadedConfig&);  ///< axes name no point twice; no key that an axis replaces
+    Study (*make)(const RunConfig&);
+};
+constexpr Named kStudies[] = {{"sram", &check_sram, &study_sram},
+                              {"lookup", &check_lookup, &study_lookup},
+                              {"path", &check_path, &study_path}};
 
 }  // namespace
 
@@ -139,15 +197,16 @@ Time zero_load_promotion(const RunConfig& config, Bytes block, Time lookup, Time
     const card::CardConfig& card = config.card;
     const cxl::Link link(card.link);
     const memory::Dram dram(card.dram);
-    const Time round_trip = card.flight * 2 + card.engine.host_memory;
     const Time submit = config.driver.submit + card.flight;
-    const Time fetch = round_trip + card.engine.check;
+    const Time fetch = descriptor_fetch(config) + card.engine.check;
     const Time record = dram.idle_latency() + card.engine.schedule;
     const Time first_data = dram.idle_latency() + dram.line_service() + card.codec.fill;
     const cxl::WireCost cost = link.dma_write();
     const auto wire = static_cast<std::uint64_t>(
         (static_cast<Uint128>(block.count) * cost.wire + cost.payload - 1) / cost.payload);
-    const Time payload = link.serialisation(wire) + card.flight;
+    const bool waited_for = card.engine.fence != engine::Fence::kNone;
+    const Time payload = link.serialisation(wire) +
+                         (waited_for ? card.engine.device_flight.value_or(card.flight) : Time{});
     const bool flush = card.engine.fence == engine::Fence::kReadFlush;
     const Time fence = flush ? card.engine.read_flush : Time{};
     const Time completion =
@@ -165,12 +224,11 @@ std::vector<std::string> study_names() {
 
 int study(const std::string& name, const StudyOptions& options, std::ostream& out) {
     const LoadedConfig loaded = load(options.config, options.sets);
-    check_study(name, loaded);
-    const RunConfig& config = loaded.run;
     for (const Named& one : kStudies) {
         if (name != one.name) continue;
+        one.check(loaded);
         if (!options.out.empty()) make_folder(options.out);
-        const Study result = one.make(config);
+        const Study result = one.make(loaded.run);
         if (!options.out.empty()) write_folder(result, options.out);
         if (options.json) {
             out << study_document(result).dump() << "\n";

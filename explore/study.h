@@ -59,11 +59,16 @@ private:
 /// How fast the lookup engine answers under load: latency, conflicts, kicks, energy.
 [[nodiscard]] Study study_lookup(const RunConfig& config);
 
+/// What a promotion takes by mechanism, block, link, ring, fence, depth and load: latency, stages,
+/// share of the lookup, bandwidth, closed forms beside them.
+[[nodiscard]] Study study_path(const RunConfig& config);
+
 /// {"schema": "kvplane.study/1", "study", "columns": [{name, unit, assumption}], "rows"}.
 [[nodiscard]] nlohmann::ordered_json study_document(const Study& study);
 
 /// The time of one promotion of a block without any load, from the decision to the poll that sees
-/// it: one destination, the ring in host memory. `lookup` and `commit`: what the index takes.
+/// it: one destination. A ring in the card's memory is read there; that its host waits for the
+/// write of a descriptor before it rings is left out. `lookup` and `commit`: what the index takes.
 [[nodiscard]] Time zero_load_promotion(const RunConfig& config, Bytes block, Time lookup,
                                        Time commit);
 

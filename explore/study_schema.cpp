@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Keys of the studies.
+#include "explore/choices.h"
 #include "explore/study_config.h"
 
 namespace kvplane::explore {
@@ -44,11 +45,39 @@ void describe_lookup(Table& t, LookupStudyConfig& c) {
           {kChosen, "free choice", "Requests of each point."});
 }
 
+void describe_path(Table& t, PathStudyConfig& c) {
+    const Form<Bytes> block = between<Bytes>(Bytes::from_kib(4), Bytes::from_mib(160));
+    t.key("blocks", c.blocks, block, {kChosen, "free choice", "Sizes of a block or fragment."});
+    t.key("mechanisms", c.mechanisms, mechanism_form(),
+          {kChosen, "free choice", "Who orders and who moves."});
+    t.key("widths", c.widths, one_of<std::uint32_t>({1, 2, 4, 8, 16}, "lanes"),
+          {kChosen, "both baseline cards", "Lanes of the link; the DRAM stays the config's."});
+    t.key("mps", c.mps, power_of_two<Bytes>({64}, {4096}),
+          {kChosen, "free choice", "Largest payload of one TLP."});
+    t.key("queues", c.queues, queue_place_form(),
+          {kChosen, "free choice", "Where the submission queue lies."});
+    t.key("fences", c.fences, fence_form(),
+          {kChosen, "free choice", "How payload is made visible before its completion."});
+    t.key("depths", c.depths, between<std::uint32_t>(1, 1023, "orders"),
+          {kChosen, "free choice", "Orders in flight of closed loops."});
+    t.key("loads", c.loads, between<Ratio>({10'000}, {950'000}),
+          {kChosen, "free choice; an open loop at 100 % has no stationary latency",
+           "Offered in open loops, as a share of what the deepest closed loop reaches."});
+    t.key("indexes", c.indexes, implementation_form(),
+          {kChosen, "free choice", "Lookup engines plugged in."});
+    t.key("gathered", c.gathered, block,
+          {kChosen, "a block of 5 MiB in fragments",
+           "Bytes of an order whose fragments the blocks are, too; null: none."});
+    t.key("moves", c.moves, between<std::uint64_t>(100, 100'000'000, "blocks"),
+          {kChosen, "free choice", "Blocks counted at each point, but at least 50 orders."});
+}
+
 }  // namespace
 
 void describe(Table& t, StudyConfig& c) {
     t.group("sram", [&] { describe_sram(t, c.sram); });
     t.group("lookup", [&] { describe_lookup(t, c.lookup); });
+    t.group("path", [&] { describe_path(t, c.path); });
 }
 
 }  // namespace kvplane::explore

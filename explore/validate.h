@@ -72,8 +72,15 @@ struct ValidationPart {
 /// name its DRAM's device.
 [[nodiscard]] std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card);
 /// The same with lines enough in flight to saturate the DRAM; `preset` is in the ids.
-[[nodiscard]] std::vector<ValidationRow> validate_saturation(const std::string& preset,
-                                                             const card::CardConfig& card);
+[[nodiscard]] std::vector<ValidationRow> validate_full_load(const std::string& preset,
+                                                            const card::CardConfig& card);
+
+/// The same for its moves: promotions and demotions, alone and mixed, by block size and load.
+[[nodiscard]] std::vector<ValidationRow> validate_move_fidelity(const RunConfig& config);
+
+/// The data plane at its limits, against slot and TLP arithmetic: promotions and demotions by
+/// depth, block and link, both at once, under overload, and the loop of copies beside them.
+[[nodiscard]] std::vector<ValidationRow> validate_saturation(const RunConfig& config);
 
 /// The names of the parts.
 [[nodiscard]] std::vector<std::string> validate_parts();

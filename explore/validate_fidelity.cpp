@@ -133,8 +133,8 @@ std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card) {
     return rows;
 }
 
-std::vector<ValidationRow> validate_saturation(const std::string& preset,
-                                               const card::CardConfig& card) {
+std::vector<ValidationRow> validate_full_load(const std::string& preset,
+                                              const card::CardConfig& card) {
     std::vector<ValidationRow> rows;
     const Twins twins(card);
     for (const Traffic& traffic : kTraffic) {

@@ -12,6 +12,8 @@ enum class Prefetch { kSchedule };
 enum class Demotion {
     kWriteThrough,  ///< after the step that produced it
     kOnEvict,       ///< when its frame is wanted
+    /// In the background, while few frames are free; what leaves before is written as it leaves.
+    kLazy,
 };
 
 /// What the host decides, and how.
@@ -22,6 +24,8 @@ struct ControlConfig {
     PolicySpec tier_eviction{};
     Prefetch prefetch = Prefetch::kSchedule;
     Demotion demotion = Demotion::kWriteThrough;
+    Ratio lazy_below{250'000};      ///< of kLazy: the share of free frames below which it writes
+    std::uint32_t lazy_batch = 64;  ///< of kLazy: blocks a step
     StoreSpec store{};
 };
 

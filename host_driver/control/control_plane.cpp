@@ -148,7 +148,7 @@ bool ControlPlane::free_one_frame() {
     const std::optional<BlockIndex> victim = m_residency.next_victim();
     if (!victim) return false;
     const bool unwritten = m_residency.tier(*victim) == TierCopy::kAbsent;
-    if (m_config.demotion == Demotion::kOnEvict && unwritten &&
+    if (m_config.demotion != Demotion::kWriteThrough && unwritten &&
         m_store.stores(*victim, m_residency.moment())) {
         if (make_tier_room()) {
             m_residency.begin_leave(*victim);
@@ -226,7 +226,7 @@ void ControlPlane::computed(Holding& holding, std::uint32_t end) {
         const BlockIndex b = holding.chain[holding.computed];
         m_residency.computed(b);
         m_hbm.produce(m_slot[b.value], m_workload.blocks[b.value].key);
-        if (m_config.demotion == Demotion::kWriteThrough) m_to_store.push_back(b);
+        if (m_config.demotion != Demotion::kOnEvict) m_to_store.push_back(b);
         m_active_blocks += m_active[b.value]++ == 0 ? 1 : 0;
     }
 }
@@ -266,8 +266,23 @@ void ControlPlane::release(Holding& holding) {
 
 void ControlPlane::end_of_step() {
     account();
+    if (m_config.demotion == Demotion::kLazy) {
+        store_lazily();
+        return;
+    }
     begin_stores(m_to_store);
     submit_stores(m_to_store, false);
+}
+
+/// A bounded number of blocks a step, so that what is stored in the background stays there.
+void ControlPlane::store_lazily() {
+    if (m_residency.free_frames() * 1'000'000 >= m_hbm.frames() * m_config.lazy_below.ppm) return;
+    const std::size_t n = std::min<std::size_t>(m_to_store.size(), m_config.lazy_batch);
+    const auto end = m_to_store.begin() + static_cast<std::ptrdiff_t>(n);
+    std::vector<BlockIndex> some(m_to_store.begin(), end);
+    m_to_store.erase(m_to_store.begin(), end);
+    begin_stores(some);
+    submit_stores(some, false);
 }
 
 void ControlPlane::count_reads(std::uint64_t anonymous) {
@@ -297,6 +312,10 @@ bool ControlPlane::make_tier_room() {
 void ControlPlane::begin_stores(std::vector<BlockIndex>& blocks) {
     std::size_t kept = 0;
     for (const BlockIndex b : blocks) {
+        // Of those that waited, some have left or are on their way already.
+        if (m_residency.hbm(b) != Hbm::kResident || m_residency.tier(b) != TierCopy::kAbsent) {
+            continue;
+        }
         if (!make_tier_room()) {
             ++m_counts.stores_skipped;
             continue;
@@ -367,6 +386,7 @@ void ControlPlane::run_done(std::uint32_t token, engine::Status status, std::siz
     }
     switch (run.kind) {
         case MoveKind::kPromote:
+        case MoveKind::kPrefetch:
             promoted(run);
             break;
         case MoveKind::kDemote:

@@ -22,17 +22,73 @@ constexpr std::uint64_t kRingStride = std::uint64_t{1} << 24;
 constexpr std::uint64_t kSubmissionRings = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCompletionRings = std::uint64_t{2} << 32;
 constexpr std::uint64_t kLists = std::uint64_t{1} << 40;
+constexpr std::uint64_t kListsEnd = std::uint64_t{1} << 46;
+constexpr std::uint64_t kHbm = kListsEnd;                      // slots of the GPU's window
 constexpr std::uint64_t kListStride = std::uint64_t{1} << 21;  // 65,535 x 24 B fit
 static_assert(kLongestRun * sizeof(GatherEntry) <= kListStride);
+
+std::uint32_t slot_at(Hpa address, Bytes block) {
+    return static_cast<std::uint32_t>((address.value - kHbm) / block.count);
+}
+
+management::QueuePlace place_of(QueuePlace place) {
+    switch (place) {
+        case QueuePlace::kHostMemory:
+            return management::QueuePlace::kHostMemory;
+        case QueuePlace::kHdm:
+            return management::QueuePlace::kHdm;
+        case QueuePlace::kPortal:
+            return management::QueuePlace::kPortal;
+    }
+    throw InvariantError("unknown place of a queue");
+}
+
+void set_up(tlm::tlm_generic_payload& payload, tlm::tlm_command command, std::uint64_t address,
+            void* data, std::uint32_t length) {
+    payload.set_command(command);
+    payload.set_address(address);
+    payload.set_data_ptr(static_cast<unsigned char*>(data));
+    payload.set_data_length(length);
+    payload.set_streaming_width(length);
+    payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+}
 
 std::uint8_t opcode(MoveKind kind) {
     switch (kind) {
         case MoveKind::kPromote:
             return static_cast<std::uint8_t>(engine::Opcode::kPromote);
+        case MoveKind::kPrefetch:
+            return static_cast<std::uint8_t>(engine::Opcode::kPrefetch);
         case MoveKind::kDemote:
             return static_cast<std::uint8_t>(engine::Opcode::kDemote);
         case MoveKind::kDiscard:
             return static_cast<std::uint8_t>(engine::Opcode::kDiscard);
+    }
+    throw InvariantError("unknown kind of move");
+}
+
+std::uint8_t transfer_class(MoveKind kind) {
+    switch (kind) {
+        case MoveKind::kPromote:
+            return static_cast<std::uint8_t>(engine::TransferClass::kDemand);
+        case MoveKind::kPrefetch:
+            return static_cast<std::uint8_t>(engine::TransferClass::kPrefetch);
+        case MoveKind::kDemote:
+        case MoveKind::kDiscard:
+            return static_cast<std::uint8_t>(engine::TransferClass::kDemotion);
+    }
+    throw InvariantError("unknown kind of move");
+}
+
+std::uint16_t queue_of(MoveKind kind) {
+    switch (kind) {
+        case MoveKind::kPromote:
+            return 0;
+        case MoveKind::kDemote:
+        case MoveKind::kDiscard:
+            return 1;
+        case MoveKind::kPrefetch:
+            return 2;
     }
     throw InvariantError("unknown kind of move");
 }
@@ -53,32 +109,50 @@ CardDriver::CardDriver(sc_core::sc_module_name name, const DriverConfig& config,
 }
 
 void CardDriver::end_of_elaboration() {
-    write_register(management::kWindowRegisters + 8 * kHbmWindow, m_hbm.frames());
-    for (std::uint32_t q = 0; q < kQueues; ++q) {
-        const auto set = [&](QueueRegister which, std::uint64_t value) {
-            write_register(management::queue_register(q, which), value);
-        };
-        set(QueueRegister::kSubmissionBase, kSubmissionRings + q * kRingStride);
-        set(QueueRegister::kCompletionBase, kCompletionRings + q * kRingStride);
-        set(QueueRegister::kEntries, m_config.ring_entries);
-        set(QueueRegister::kEnable, 1);
-    }
+    m_boot_generation = static_cast<std::uint8_t>(
+        access_register(tlm::TLM_READ_COMMAND, management::kBootGenerationRegister, 0));
+    m_ring_memory = access_register(tlm::TLM_READ_COMMAND, management::kRingMemoryRegister, 0);
+    for (std::uint32_t q = 0; q < kQueues; ++q) set_up_queue(q);
+    write_register(management::kCommandRegister, management::kBusMasterEnable);
 }
 
-void CardDriver::write_register(std::uint64_t offset, std::uint64_t value) {
+std::uint64_t CardDriver::ring_base(std::uint32_t queue) const {
+    return m_config.queue == QueuePlace::kHdm
+               ? m_ring_memory + queue * m_config.ring_entries * sizeof(Intent)
+               : kSubmissionRings + queue * kRingStride;
+}
+
+void CardDriver::set_up_queue(std::uint32_t q) {
+    const auto set = [&](QueueRegister which, std::uint64_t value) {
+        write_register(management::queue_register(q, which), value);
+    };
+    const auto window = [&](management::WindowRegister which, std::uint64_t value) {
+        write_register(management::window_register(q, kHbmWindow, which), value);
+    };
+    set(QueueRegister::kSubmissionBase, ring_base(q));
+    set(QueueRegister::kCompletionBase, kCompletionRings + q * kRingStride);
+    set(QueueRegister::kEntries, m_config.ring_entries);
+    set(QueueRegister::kPlace, static_cast<std::uint64_t>(place_of(m_config.queue)));
+    set(QueueRegister::kTenant, management::kAnyTenant);
+    set(QueueRegister::kRegionBase, kLists);
+    set(QueueRegister::kRegionSize, kListsEnd - kLists);
+    window(management::WindowRegister::kBase, kHbm);
+    window(management::WindowRegister::kStride, m_hbm.block().count);
+    window(management::WindowRegister::kSlots, m_hbm.frames());
+    set(QueueRegister::kEnable, 1);
+}
+
+std::uint64_t CardDriver::access_register(tlm::tlm_command command, std::uint64_t offset,
+                                          std::uint64_t value) {
     tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_WRITE_COMMAND);
-    payload.set_address(offset);
-    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
-    payload.set_data_length(sizeof(value));
-    payload.set_streaming_width(sizeof(value));
-    payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+    set_up(payload, command, offset, &value, sizeof(value));
     sc_core::sc_time delay;
     mmio->b_transport(payload, delay);
     if (payload.is_response_error()) {
         throw InvariantError(
             fmt::format("the card refused {:#x} for register {:#x}", value, offset));
     }
+    return value;
 }
 
 std::uint32_t CardDriver::take_ticket() {
@@ -95,7 +169,7 @@ void CardDriver::submit(const MoveRun& run) {
     const std::uint32_t id = take_ticket();
     Ticket& ticket = m_tickets[id];
     ticket.token = run.token;
-    ticket.queue = run.kind == MoveKind::kPromote ? 0 : 1;
+    ticket.queue = queue_of(run.kind);
     ticket.decided = run.decided;
     ticket.frames_ready = run.frames_ready;
     const std::uint32_t length_4k = engine::granules(m_hbm.block());
@@ -107,17 +181,15 @@ void CardDriver::submit(const MoveRun& run) {
     const std::uint64_t low = list ? kLists + id * kListStride : run.moves[0].slot;
     ticket.intent = {.opcode = opcode(run.kind),
                      .flags = list ? engine::kGatherList : std::uint8_t{0},
-                     .transfer_class = static_cast<std::uint8_t>(
-                         run.kind == MoveKind::kPromote ? engine::TransferClass::kDemand
-                                                        : engine::TransferClass::kDemotion),
+                     .transfer_class = transfer_class(run.kind),
                      .count = static_cast<std::uint16_t>(run.moves.size()),
                      .id = id,
                      .key_low = list ? 0 : run.moves[0].key.low,
                      .key_high = list ? 0 : run.moves[0].key.high,
                      .deadline_ns = static_cast<std::uint64_t>(run.deadline.ps / 1000),
                      .target = engine::make_target(kHbmWindow, low),
-                     .length_4k = length_4k};
-    ticket.intent.crc = engine::intent_crc(ticket.intent);
+                     .length_4k = length_4k,
+                     .boot_generation = m_boot_generation};
     Queue& queue = m_queues[ticket.queue];
     if (queue.outstanding + 1 == m_config.ring_entries) {
         queue.backlog.push_back(id);
@@ -129,11 +201,35 @@ void CardDriver::submit(const MoveRun& run) {
 void CardDriver::post(std::uint32_t id) {
     const Ticket& ticket = m_tickets[id];
     Queue& queue = m_queues[ticket.queue];
-    queue.submissions[queue.tail] = ticket.intent;
+    const std::uint32_t place = queue.tail;
+    Intent& intent = queue.submissions[place];
+    intent = ticket.intent;
+    if (queue.odd_pass) intent.flags |= engine::kOddPass;
+    intent.crc = engine::intent_crc(intent);
+    if (m_keeps) m_kept.push_back(intent);
     queue.tail = (queue.tail + 1) % m_config.ring_entries;
+    if (queue.tail == 0) queue.odd_pass = !queue.odd_pass;
     ++queue.outstanding;
     m_cpu_free_at = std::max(m_cpu_free_at, now()) + m_config.submit;
-    m_events.schedule(m_cpu_free_at, {Event::Kind::kDoorbell, ticket.queue, queue.tail});
+    m_events.schedule(m_cpu_free_at + write_descriptor(ticket.queue, place),
+                      {Event::Kind::kDoorbell, ticket.queue, queue.tail});
+}
+
+/// Until the descriptor is where the card reads it. CXL.mem writes are answered, and a doorbell
+/// that does not wait for that may overtake them.
+Time CardDriver::write_descriptor(std::uint32_t queue, std::uint32_t place) {
+    if (m_config.queue != QueuePlace::kHdm) return {};
+    Intent& intent = m_queues[queue].submissions[place];
+    tlm::tlm_generic_payload payload;
+    set_up(payload, tlm::TLM_WRITE_COMMAND, ring_base(queue) + place * sizeof(intent), &intent,
+           sizeof(intent));
+    sc_core::sc_time delay = to_sc_time(m_cpu_free_at - now());
+    const Time sent = from_sc_time(delay);
+    mem->b_transport(payload, delay);
+    if (payload.is_response_error()) {
+        throw InvariantError("the card refused a descriptor over CXL.mem");
+    }
+    return from_sc_time(delay) - sent;
 }
 
 void CardDriver::run() {
@@ -142,10 +238,23 @@ void CardDriver::run() {
         if (event.kind == Event::Kind::kPoll) {
             poll(event.queue);
         } else {
-            write_register(management::queue_register(event.queue, QueueRegister::kSubmissionTail),
-                           event.tail);
+            ring(event.queue, event.tail);
         }
     }
+}
+
+void CardDriver::ring(std::uint32_t index, std::uint32_t tail) {
+    if (m_config.queue != QueuePlace::kPortal) {
+        write_register(management::queue_register(index, QueueRegister::kSubmissionTail), tail);
+        return;
+    }
+    const std::uint32_t place = (tail + m_config.ring_entries - 1) % m_config.ring_entries;
+    tlm::tlm_generic_payload payload;
+    set_up(payload, tlm::TLM_WRITE_COMMAND, management::portal_of(index),
+           &m_queues[index].submissions[place], sizeof(Intent));
+    sc_core::sc_time delay;
+    mmio->b_transport(payload, delay);
+    if (payload.is_response_error()) throw InvariantError("the card refused a portal write");
 }
 
 void CardDriver::poll(std::uint32_t index) {
@@ -202,14 +311,14 @@ void CardDriver::write_host(Hpa address, std::span<const std::uint8_t> data) {
     m_events.schedule(now() + Time{m_config.poll_interval.ps / 2}, {Event::Kind::kPoll, index});
 }
 
-void CardDriver::write_window(std::uint16_t /*window*/, std::uint32_t slot, Bytes size,
-                              std::span<const std::uint8_t> data) {
-    m_hbm.write(slot, size, data);
+bool CardDriver::write_device(Hpa address, Bytes size, std::span<const std::uint8_t> data) {
+    m_hbm.write(slot_at(address, m_hbm.block()), size, data);
+    return true;
 }
 
-void CardDriver::read_window(std::uint16_t /*window*/, std::uint32_t slot, Bytes size,
-                             std::span<std::uint8_t> data) {
-    m_hbm.read(slot, size, data);
+bool CardDriver::read_device(Hpa address, Bytes size, std::span<std::uint8_t> data) {
+    m_hbm.read(slot_at(address, m_hbm.block()), size, data);
+    return true;
 }
 
 engine::StageTimes CardDriver::whole_way(const engine::BlockMove& move,

@@ -20,17 +20,31 @@
 
 namespace kvplane::driver {
 
-/// Queue pair 0 takes promotions; queue pair 1 discards and demotions, in order.
+/// Queue pair 0 takes promotions; queue pair 1 discards and demotions, in order; queue pair 2
+/// prefetches, so that their backlog holds up no doorbell of the others.
 class CardDriver final : public sc_core::sc_module,
                          public Driver,
                          public engine::DmaTargetIf,
                          public engine::MoveObserver {
+    static constexpr std::uint32_t kQueues = 3;
+
 public:
     CardDriver(sc_core::sc_module_name name, const DriverConfig& config, gpu::HbmPool& hbm,
                MoveMetrics& metrics);
 
     /// The card's registers.
     tlm_utils::simple_initiator_socket<CardDriver> mmio{"mmio"};
+    /// CXL.mem, host address = device address; needed for QueuePlace::kHdm alone.
+    tlm_utils::simple_initiator_socket_optional<CardDriver> mem{"mem"};
+
+    /// What its rings take of the card's memory with QueuePlace::kHdm.
+    [[nodiscard]] static Bytes ring_memory(const DriverConfig& config) {
+        return Bytes{sizeof(engine::Intent)} * kQueues * config.ring_entries;
+    }
+
+    /// Keeps every descriptor that it posts from now on.
+    void keep_intents() { m_keeps = true; }
+    [[nodiscard]] const std::vector<engine::Intent>& kept_intents() const { return m_kept; }
 
     void set_client(MoveClient& client) override { m_client = &client; }
     void submit(const MoveRun& run) override;
@@ -38,16 +52,13 @@ public:
     // The card's DMA.
     void read_host(Hpa address, std::span<std::uint8_t> data) override;
     void write_host(Hpa address, std::span<const std::uint8_t> data) override;
-    void write_window(std::uint16_t window, std::uint32_t slot, Bytes size,
-                      std::span<const std::uint8_t> data) override;
-    void read_window(std::uint16_t window, std::uint32_t slot, Bytes size,
-                     std::span<std::uint8_t> data) override;
+    bool write_device(Hpa address, Bytes size, std::span<const std::uint8_t> data) override;
+    bool read_device(Hpa address, Bytes size, std::span<std::uint8_t> data) override;
 
     void block_promoted(const engine::BlockMove& move) override;
     void block_demoted(const engine::BlockMove& move) override;
 
 private:
-    static constexpr std::uint32_t kQueues = 2;
     static constexpr std::uint16_t kHbmWindow = 0;
 
     /// An intent that the card has not completed. Its id is its index.
@@ -67,6 +78,7 @@ private:
         std::uint32_t head = 0;  ///< of completions
         std::uint32_t outstanding = 0;
         bool phase = true;
+        bool odd_pass = false;  ///< of submissions
         std::vector<std::uint32_t>
             backlog;  ///< tickets that found the ring full, from backlog_head
         std::size_t backlog_head = 0;
@@ -74,14 +86,22 @@ private:
     struct Event {
         enum class Kind : std::uint8_t { kDoorbell, kPoll } kind = Kind::kPoll;
         std::uint32_t queue = 0;
-        std::uint32_t tail = 0;
+        std::uint32_t tail = 0;  ///< after the descriptor that the doorbell is for
     };
 
     void end_of_elaboration() override;
     void run();
     void poll(std::uint32_t queue);
     void post(std::uint32_t ticket);
-    void write_register(std::uint64_t offset, std::uint64_t value);
+    void ring(std::uint32_t queue, std::uint32_t tail);
+    void set_up_queue(std::uint32_t queue);
+    [[nodiscard]] std::uint64_t ring_base(std::uint32_t queue) const;
+    [[nodiscard]] Time write_descriptor(std::uint32_t queue, std::uint32_t place);
+    std::uint64_t access_register(tlm::tlm_command command, std::uint64_t offset,
+                                  std::uint64_t value);
+    void write_register(std::uint64_t offset, std::uint64_t value) {
+        (void)access_register(tlm::TLM_WRITE_COMMAND, offset, value);
+    }
     [[nodiscard]] std::uint32_t take_ticket();
     [[nodiscard]] engine::StageTimes whole_way(const engine::BlockMove& move,
                                                const Ticket& ticket) const;
@@ -94,7 +114,11 @@ private:
     std::vector<Ticket> m_tickets;
     std::vector<std::uint32_t> m_free_tickets;
     EventHeap<Event> m_events;
+    std::uint64_t m_ring_memory = 0;  ///< DPA of the card's memory for rings
+    std::uint8_t m_boot_generation = 0;
     Time m_cpu_free_at;
+    bool m_keeps = false;
+    std::vector<engine::Intent> m_kept;
 };
 
 }  // namespace kvplane::driver

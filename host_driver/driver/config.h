@@ -12,7 +12,12 @@ enum class Mechanism {
     kCard,        ///< the card orders and pushes
     kCopyEngine,  ///< the host orders, a GPU copy engine pulls, one call a block
 };
-enum class QueuePlace { kHostMemory };
+/// Where submissions lie.
+enum class QueuePlace {
+    kHostMemory,
+    kHdm,     ///< in the card's own memory, written over CXL.mem
+    kPortal,  ///< nowhere: each is one posted write to the card
+};
 
 struct DriverConfig {
     Mechanism mechanism = Mechanism::kCard;

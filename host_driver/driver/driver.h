@@ -11,7 +11,12 @@
 
 namespace kvplane::driver {
 
-enum class MoveKind : std::uint8_t { kPromote, kDemote, kDiscard };
+enum class MoveKind : std::uint8_t {
+    kPromote,   ///< somebody waits for it
+    kPrefetch,  ///< a promotion that may wait for those
+    kDemote,
+    kDiscard,
+};
 
 struct Move {
     block::BlockIndex block;
@@ -25,10 +30,10 @@ inline constexpr std::size_t kLongestRun = 65'535;
 /// Moves that are ordered together, root first.
 struct MoveRun {
     MoveKind kind = MoveKind::kPromote;
-    std::uint32_t token = 0;  ///< given back in run_done
-    Time decided;             ///< when the move was decided
-    Time frames_ready;        ///< when its frames were there
-    Time deadline;
+    std::uint32_t token = 0;      ///< given back in run_done
+    Time decided;                 ///< when the move was decided
+    Time frames_ready;            ///< when its frames were there
+    Time deadline;                ///< zero: none; a prefetch that cannot meet its own is dropped
     std::span<const Move> moves;  ///< 1 to kLongestRun; read before submit() returns
 };
 
@@ -44,9 +49,9 @@ public:
     virtual ~Driver() = default;
     /// Set once, before the first run.
     virtual void set_client(MoveClient& client) = 0;
-    /// Orders a run now. Promotions and demotions begin in the order in which they were ordered
-    /// among their kind; a demotion never passes a discard ordered before it. Else runs of one kind
-    /// may pass runs of another.
+    /// Orders a run now. Promotions, prefetches and demotions begin in the order in which they were
+    /// ordered among their kind; a demotion never passes a discard ordered before it. Else runs of
+    /// one kind may pass runs of another.
     virtual void submit(const MoveRun& run) = 0;
 };
 

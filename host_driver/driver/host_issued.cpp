@@ -16,8 +16,8 @@ HostIssuedDriver::HostIssuedDriver(const DriverConfig& config, Bytes tier_capaci
     : copy_engine("copy_engine", config.copy_engine, *this),
       m_hbm(hbm),
       m_metrics(metrics),
-      m_frames(tier_capacity, hbm.block()),
-      m_frame_of(blocks),
+      m_frames(tier_capacity),
+      m_room_of(blocks),
       m_buffer(hbm.holds_bytes() ? hbm.block().count : 0) {}
 
 void HostIssuedDriver::submit(const MoveRun& run) {
@@ -26,7 +26,7 @@ void HostIssuedDriver::submit(const MoveRun& run) {
         return;
     }
     const auto direction =
-        run.kind == MoveKind::kPromote ? BulkDirection::kRead : BulkDirection::kWrite;
+        run.kind == MoveKind::kDemote ? BulkDirection::kWrite : BulkDirection::kRead;
     Direction& queue = m_directions[static_cast<std::size_t>(direction)];
     if (queue.free.empty()) {
         queue.free.push_back(static_cast<std::uint32_t>(queue.runs.size()));
@@ -43,16 +43,21 @@ void HostIssuedDriver::submit(const MoveRun& run) {
     queue.order.push_back(id);
     if (run.kind == MoveKind::kDemote) {
         for (const Move& move : run.moves) {
-            const std::optional<engine::TierFrame> frame = m_frames.allocate();
-            if (!frame) throw InvariantError("the host demoted into a full tier");
-            m_frame_of[move.block.value] = *frame;
+            const auto room = m_frames.allocate(engine::granules(m_hbm.block()));
+            // Blocks of one size leave no gap that is too small for another.
+            if (!room || room->count != 1) {
+                throw InvariantError("the host demoted into a full tier");
+            }
+            m_room_of[move.block.value] = *room;
         }
     }
     copy_engine.copy(direction, static_cast<std::uint32_t>(run.moves.size()), m_hbm.block());
 }
 
 void HostIssuedDriver::discard(const MoveRun& run) {
-    for (const Move& move : run.moves) m_frames.free(m_frame_of[move.block.value]);
+    for (const Move& move : run.moves) {
+        m_frames.free(m_room_of[move.block.value], engine::granules(m_hbm.block()));
+    }
     m_client->run_done(run.token, engine::Status::kOk, run.moves.size());
 }
 
@@ -92,7 +97,7 @@ void HostIssuedDriver::account(BulkDirection direction, Run& run, const gpu::Cop
 }
 
 void HostIssuedDriver::move_payload(BulkDirection direction, const Move& move) {
-    const Dpa address = m_frames.address(m_frame_of[move.block.value]);
+    const Dpa address = engine::TierAllocator::address(m_room_of[move.block.value].first[0]);
     if (direction == BulkDirection::kWrite) {
         m_hbm.read(move.slot, m_hbm.block(), m_buffer);
         copy_engine.mem->write(address, m_buffer);

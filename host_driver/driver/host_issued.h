@@ -53,7 +53,7 @@ private:
     MoveMetrics& m_metrics;
     MoveClient* m_client = nullptr;
     engine::TierAllocator m_frames;
-    std::vector<engine::TierFrame> m_frame_of;  ///< by block
+    std::vector<engine::Extents> m_room_of;  ///< by block
     std::array<Direction, 2> m_directions;
     std::vector<std::uint8_t> m_buffer;
 };

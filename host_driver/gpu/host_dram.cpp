@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_driver/gpu/host_dram.h"
 
+#include <fmt/format.h>
+
+#include "model/common/errors.h"
+
 namespace kvplane::gpu {
 namespace {
 
@@ -52,6 +56,11 @@ void HostDram::block_drained(std::uint32_t server, std::uint32_t /*id*/, std::ui
 
 void HostDram::job_drained(std::uint32_t server, std::uint32_t id, Time end) {
     m_clients[server]->bulk_done(static_cast<BulkDirection>(server), id, m_started[server], end);
+}
+
+void HostDram::job_given_up(std::uint32_t /*server*/, std::uint32_t id, std::uint32_t /*blocks*/,
+                            FlowEnd /*reason*/, Time /*end*/) {
+    throw InvariantError(fmt::format("copy {} to host DRAM was given up, and nobody asked", id));
 }
 
 void HostDram::read(Dpa address, std::span<std::uint8_t> data) const {

@@ -33,6 +33,8 @@ private:
     void block_drained(std::uint32_t server, std::uint32_t id, std::uint32_t block, Time start,
                        Time end) override;
     void job_drained(std::uint32_t server, std::uint32_t id, Time end) override;
+    void job_given_up(std::uint32_t server, std::uint32_t id, std::uint32_t blocks, FlowEnd reason,
+                      Time end) override;
 
     FlowServers m_flows;  ///< by BulkDirection
     std::array<engine::BulkClient*, 2> m_clients{};

@@ -19,16 +19,20 @@ enum class Payload {
     kBytes,  ///< real bytes, checked end to end; for small runs
 };
 
-/// How the host's single lines are served by the DRAM. The card's own moves and records always use
-/// the closed form.
+/// How lines are served by the DRAM: the host's, and with LinkFidelity::kLine beside it those of
+/// the card's moves. Records always use the closed form.
 enum class DramFidelity : std::uint8_t {
     kBurst,  ///< a queue and a latency
-    kLine    ///< every command, by FR-FCFS; moves are not seen there
+    kLine    ///< every command, by FR-FCFS
 };
+
+/// Queue pairs of a card: promotions, demotions and discards, prefetches.
+inline constexpr std::uint32_t kQueuePairs = 3;
 
 /// One card, whole.
 struct CardConfig {
     Bytes tier_capacity = Bytes::from_gib(2048);  ///< DRAM for blocks
+    Bytes ring_memory;  ///< DRAM behind the tier, for submission rings that the host writes there
     cxl::LinkConfig link;
     Time flight = Time::from_ns(370);  ///< one way between the card and the host or GPU
     /// Its HDM capacity follows from the tier's.
@@ -46,10 +50,11 @@ struct CardConfig {
     Payload payload = Payload::kSizes;
 };
 
-/// The memory that the host may map: the tier, filled up to what CXL can tell (256 MiB).
+/// The memory that the host may map: tier and rings, filled up to what CXL can tell (256 MiB).
 [[nodiscard]] constexpr Bytes mapped_capacity(const CardConfig& config) {
     constexpr std::uint64_t kGrain = cxl::HdmDecoders::kGrain.count;
-    return {(config.tier_capacity.count + kGrain - 1) / kGrain * kGrain};
+    const Bytes used = config.tier_capacity + config.ring_memory;
+    return {(used.count + kGrain - 1) / kGrain * kGrain};
 }
 
 /// The DRAM at line fidelity: channels, ECC and controller are those of `dram`; its banks have as

@@ -13,10 +13,14 @@ engine::DataPlaneConfig data_plane_config(const CardConfig& config, Bytes block)
                        .link = config.link,
                        .codec = config.codec,
                        .dram = config.dram,
-                       .flight = config.flight},
+                       .flight = config.flight,
+                       .lines = config.dram_fidelity == DramFidelity::kLine &&
+                                config.mem.fidelity == cxl::LinkFidelity::kLine},
             .tier_capacity = config.tier_capacity,
+            .ring_memory = config.ring_memory,
             .block = block,
-            .payload_bytes = config.payload == Payload::kBytes};
+            .payload_bytes = config.payload == Payload::kBytes,
+            .queues = kQueuePairs};
 }
 
 // Additional status of the health information (CXL 2.0, Get Health Info; from memory of the table).
@@ -36,10 +40,16 @@ management::ManagementConfig management_config(const CardConfig& config) {
 }
 
 bool is_doorbell(std::uint64_t offset) {
+    using management::QueueRegister;
     if (offset < management::kQueuePage) return false;
-    const std::uint64_t which = offset % management::kQueuePage;
-    return which == static_cast<std::uint64_t>(management::QueueRegister::kSubmissionTail) ||
-           which == static_cast<std::uint64_t>(management::QueueRegister::kCompletionHead);
+    const auto which = static_cast<QueueRegister>(offset % management::kQueuePage);
+    return which == QueueRegister::kSubmissionTail || which == QueueRegister::kCompletionHead ||
+           which == QueueRegister::kInvalidate;
+}
+
+bool is_portal(std::uint64_t offset) {
+    return offset >= management::kQueuePage &&
+           offset % management::kQueuePage == management::kPortalOffset;
 }
 
 }  // namespace
@@ -57,6 +67,7 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
                      index::ResidentIndex& index)
     : sc_module(name),
       m_flight(config.flight),
+      m_mapped(mapped_capacity(config)),
       m_poison(config.management.mailbox.poison_records),
       m_events(config.management.mailbox.event_records),
       m_data_plane("data_plane", data_plane_config(config, block), index, m_poison, m_events),
@@ -69,7 +80,7 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
     if (config.dram_fidelity == DramFidelity::kLine) {
         m_lines = std::make_unique<memory::Ddr5Memory>("lines", line_dram(config));
         m_data_plane.serve_host_from(*m_lines);
-        mem.memory.socket.bind(m_lines->socket);
+        connect_lines();
         m_lines->listen(*this);
     }
     m_data_plane.dma.bind(dma);
@@ -81,6 +92,34 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
     SC_METHOD(ring);
     sensitive << m_doorbells.event();
     dont_initialize();
+}
+
+void Type3Card::connect_lines() {
+    engine::LineMovers* moves = m_data_plane.line_movers();
+    if (moves == nullptr) {
+        mem.memory.socket.bind(m_lines->socket);
+        return;
+    }
+    m_mux = std::make_unique<memory::LineMux>("mux");
+    mem.memory.socket.bind(m_mux->host);
+    moves->memory.socket.bind(m_mux->moves);
+    m_mux->memory.bind(m_lines->socket);
+    moves->connect(mem);
+}
+
+void Type3Card::map_whole() {
+    using cxl::HdmDecoders;
+    HdmDecoders& decoders = mem.core().decoders();
+    decoders.write(HdmDecoders::kFirst + 0x08, static_cast<std::uint32_t>(m_mapped.count));
+    decoders.write(HdmDecoders::kFirst + 0x0C, static_cast<std::uint32_t>(m_mapped.count >> 32U));
+    decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kHostOnly | HdmDecoders::kCommit);
+    decoders.write(HdmDecoders::kGlobal, HdmDecoders::kEnable);
+    using management::ConfigSpace;
+    const bool enabled =
+        management.config_space().write(ConfigSpace::kControl, 2, ConfigSpace::kMemEnable);
+    if (!enabled || decoders.error(0) != cxl::CommitError::kNone) {
+        throw InvariantError("the card's decoders could not be set up");
+    }
 }
 
 void Type3Card::raise_viral() {
@@ -116,6 +155,8 @@ void Type3Card::corrected(Dpa line, Time at, bool) {
 
 void Type3Card::reset_done(management::Reset kind) {
     m_doorbells.clear();
+    m_posted.clear();
+    m_posted_free.clear();
     m_data_plane.reset(kind);
     // An FLR must leave CXL.mem alone; everything else takes the link down.
     if (kind != management::Reset::kFunction) mem.reset();
@@ -123,37 +164,63 @@ void Type3Card::reset_done(management::Reset kind) {
 
 void Type3Card::mmio_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     payload.set_dmi_allowed(false);
-    std::uint64_t value = 0;
-    if (payload.get_data_length() != sizeof(value) || payload.get_byte_enable_ptr() != nullptr ||
-        payload.get_streaming_width() < sizeof(value)) {
-        payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
-        return;
-    }
-    const std::uint64_t offset = payload.get_address();
-    bool accepted = true;
-    if (payload.is_read()) {
-        delay += to_sc_time(m_flight * 2);
-        accepted = m_data_plane.registers().read(offset, value);
-        if (accepted) std::memcpy(payload.get_data_ptr(), &value, sizeof(value));
-    } else if (payload.is_write()) {
-        std::memcpy(&value, payload.get_data_ptr(), sizeof(value));
-        if (is_doorbell(offset)) {
-            m_doorbells.schedule(now() + from_sc_time(delay) + m_flight, {offset, value});
-        } else {
-            accepted = m_data_plane.registers().write(offset, value);
-        }
-    } else {
+    if (!payload.is_read() && !payload.is_write()) {
         payload.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE);
         return;
     }
+    const bool portal = payload.is_write() && is_portal(payload.get_address());
+    const std::size_t length = portal ? sizeof(engine::Intent) : sizeof(std::uint64_t);
+    if (payload.get_data_length() != length || payload.get_byte_enable_ptr() != nullptr ||
+        payload.get_streaming_width() < length) {
+        payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+        return;
+    }
+    const bool accepted = portal ? write_portal(payload, delay) : access_register(payload, delay);
     payload.set_response_status(accepted ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+}
+
+bool Type3Card::access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    const std::uint64_t offset = payload.get_address();
+    std::uint64_t value = 0;
+    if (payload.is_read()) {
+        delay += to_sc_time(m_flight * 2);
+        if (!m_data_plane.registers().read(offset, value)) return false;
+        std::memcpy(payload.get_data_ptr(), &value, sizeof(value));
+        return true;
+    }
+    std::memcpy(&value, payload.get_data_ptr(), sizeof(value));
+    if (!is_doorbell(offset)) return m_data_plane.registers().write(offset, value);
+    m_doorbells.schedule(now() + from_sc_time(delay) + m_flight, {offset, value});
+    return true;
+}
+
+bool Type3Card::write_portal(tlm::tlm_generic_payload& payload, const sc_core::sc_time& delay) {
+    if (m_posted_free.empty()) {
+        m_posted_free.push_back(static_cast<std::uint32_t>(m_posted.size()));
+        m_posted.emplace_back();
+    }
+    const std::uint32_t place = m_posted_free.back();
+    m_posted_free.pop_back();
+    std::memcpy(&m_posted[place], payload.get_data_ptr(), sizeof(engine::Intent));
+    m_doorbells.schedule(now() + from_sc_time(delay) + m_flight, {payload.get_address(), 0, place});
+    return true;
 }
 
 void Type3Card::ring() {
     Doorbell doorbell;
-    while (m_doorbells.pop_due(doorbell)) {
-        if (!m_data_plane.registers().write(doorbell.offset, doorbell.value)) ++m_refused_doorbells;
+    while (m_doorbells.pop_due(doorbell)) ring(doorbell);
+}
+
+void Type3Card::ring(const Doorbell& doorbell) {
+    bool accepted = false;
+    if (doorbell.posted == kNoDescriptor) {
+        accepted = m_data_plane.registers().write(doorbell.offset, doorbell.value);
+    } else {
+        const auto queue = static_cast<std::uint32_t>(doorbell.offset / management::kQueuePage - 1);
+        accepted = m_data_plane.portal(queue, m_posted[doorbell.posted]);
+        m_posted_free.push_back(doorbell.posted);
     }
+    if (!accepted) ++m_refused_doorbells;
 }
 
 }  // namespace kvplane::card

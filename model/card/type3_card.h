@@ -16,6 +16,7 @@
 #include "model/management/management_target.h"
 #include "model/management/poison_list.h"
 #include "model/memory/ddr5_memory.h"
+#include "model/memory/line_mux.h"
 
 namespace kvplane::card {
 
@@ -32,10 +33,12 @@ class Type3Card final : public sc_core::sc_module,
                         private memory::DramErrorListener {
     // The order is that of construction: each part refers to those before it.
     Time m_flight;
+    Bytes m_mapped;
     management::PoisonList m_poison;
     management::EventLog m_events;
     engine::DataPlane m_data_plane;
     std::unique_ptr<memory::Ddr5Memory> m_lines;  ///< the host's lines; null: the closed form
+    std::unique_ptr<memory::LineMux> m_mux;       ///< where moves share it
 
 public:
     /// `block` is the size of every block of the run.
@@ -47,13 +50,18 @@ public:
     cxl::MemTarget mem;
     /// Configuration space and MMIO of the memory function.
     management::ManagementTarget management;
-    /// The engine's registers (management::QueueRegisters): aligned accesses of 8 bytes. Doorbells
-    /// are posted: the card sees them one flight later.
+    /// The engine's registers (management::QueueRegisters): aligned accesses of 8 bytes, and of 64
+    /// bytes to a portal. Doorbells and portal writes are posted: the card sees them one flight
+    /// later.
     tlm_utils::simple_target_socket_optional<Type3Card> mmio{"mmio"};
     /// The card's DMA.
     engine::DmaPort dma{"dma"};
     /// Copies by a host-side mover.
     sc_core::sc_export<engine::BulkMemIf> bulk{"bulk"};
+
+    /// Sets the decoders up as firmware would: host address = device address for all of
+    /// mapped_capacity(), and CXL.mem enabled. Before the first reset, or after one.
+    void map_whole();
 
     /// Resets the card, also in mid-traffic: CXL.mem requests under way are answered with an error,
     /// intents under way end without a completion, and what effect_of() does not keep is gone. Not
@@ -75,17 +83,24 @@ public:
     [[nodiscard]] memory::Ddr5Memory* lines() { return m_lines.get(); }
     [[nodiscard]] const management::PoisonList& poison() const { return m_poison; }
     [[nodiscard]] const management::EventLog& events() const { return m_events; }
-    /// Doorbells with bad values, or of queues that are not enabled.
+    /// Doorbells and portal writes with bad values, or of queues that are not enabled.
     [[nodiscard]] std::uint64_t refused_doorbells() const { return m_refused_doorbells; }
 
 private:
     struct Doorbell {
         std::uint64_t offset = 0;
         std::uint64_t value = 0;
+        std::uint32_t posted = kNoDescriptor;  ///< place in m_posted, of a write to a portal
     };
+    static constexpr std::uint32_t kNoDescriptor = UINT32_MAX;
 
     void mmio_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+    [[nodiscard]] bool access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+    [[nodiscard]] bool write_portal(tlm::tlm_generic_payload& payload,
+                                    const sc_core::sc_time& delay);
+    void connect_lines();
     void ring();
+    void ring(const Doorbell& doorbell);
 
     void media_ready(bool ready) override { mem.core().set_media_ready(ready); }
     void reset_done(management::Reset kind) override;
@@ -99,6 +114,8 @@ private:
     memory::DramThermal m_thermal;
     std::uint32_t m_corrected_threshold;
     std::uint32_t m_corrected = 0;  ///< errors in DRAM since the last event about them
+    std::vector<engine::Intent> m_posted;  ///< descriptors on their way to a portal: a pool
+    std::vector<std::uint32_t> m_posted_free;
     std::uint64_t m_refused_doorbells = 0;
 };
 

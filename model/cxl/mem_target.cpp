@@ -344,8 +344,15 @@ void MemTarget::arrived(Direction direction, const FlitMessage& message, Time at
     arrive(message.id, at + m_config.processing);
 }
 
-void MemTarget::arrived(Direction, const Tlp&, Time) {
-    throw InvariantError("CXL.mem front end: a TLP on its link");
+void MemTarget::arrived(Direction direction, const Tlp& tlp, Time at) {
+    m_link->consumed(direction, tlp, at);
+    if (m_tlps == nullptr) throw InvariantError("CXL.mem front end: a TLP that nobody hears");
+    m_tlps->tlp_arrived(direction, tlp);
+}
+
+void MemTarget::send_tlp(Direction direction, const Tlp& tlp) {
+    m_link->push(direction, tlp, now());
+    arm_link();
 }
 
 void MemTarget::answer(std::uint32_t index) {

@@ -24,6 +24,7 @@
 #include "model/cxl/line_link.h"
 #include "model/cxl/mem_core.h"
 #include "model/cxl/memory_port.h"
+#include "model/cxl/tlp_wire_if.h"
 
 namespace kvplane::cxl {
 
@@ -58,7 +59,10 @@ public:
     virtual void crc_errors(std::uint64_t count) = 0;
 };
 
-class MemTarget final : public sc_core::sc_module, private LinkClient, private MemoryPort::Client {
+class MemTarget final : public sc_core::sc_module,
+                        public TlpWireIf,
+                        private LinkClient,
+                        private MemoryPort::Client {
 public:
     MemTarget(sc_core::sc_module_name name, const LinkConfig& link, const MemTargetConfig& config,
               LineMemoryIf& memory);
@@ -91,6 +95,11 @@ public:
     /// A reset of the card with requests under way: each of them is answered once, with
     /// TLM_GENERIC_ERROR_RESPONSE (and poison). Decoders and directory are as after power-on.
     void reset();
+
+    /// TLPs on the same wire. The host's lines see them with LinkFidelity::kLine. A reset loses
+    /// those under way.
+    void send_tlp(Direction direction, const Tlp& tlp) override;
+    void hear_tlps(TlpListener& listener) override { m_tlps = &listener; }
 
     /// Requests accepted and not yet answered.
     [[nodiscard]] std::uint32_t in_flight() const { return m_used; }
@@ -201,6 +210,7 @@ private:
     EventHeap<Event> m_events;
     SnoopedHostIf* m_host = nullptr;
     LinkErrorListener* m_errors = nullptr;
+    TlpListener* m_tlps = nullptr;
     std::uint64_t m_crc_errors = 0;  ///< told
     std::vector<Initiator> m_initiators;
     std::vector<Slot> m_slots;

@@ -7,24 +7,27 @@
 
 namespace kvplane::engine {
 
-void ChunkTable::record(std::uint32_t frame, std::span<const std::uint8_t> payload) {
-    std::size_t at = frame * chunks(payload.size());
-    m_crcs.resize(std::max(m_crcs.size(), at + chunks(payload.size())));
-    for (; !payload.empty(); ++at) {
-        const std::size_t size = std::min<std::size_t>(m_chunk.count, payload.size());
-        m_crcs[at] = crc32c(payload.first(size));
-        payload = payload.subspan(size);
+std::vector<std::uint32_t> ChunkTable::crcs(std::span<const std::uint8_t> payload) const {
+    std::vector<std::uint32_t> made;
+    for (; !payload.empty();
+         payload = payload.subspan(std::min<std::size_t>(m_chunk.count, payload.size()))) {
+        made.push_back(crc32c(payload.first(std::min<std::size_t>(m_chunk.count, payload.size()))));
     }
+    return made;
 }
 
-bool ChunkTable::intact(std::uint32_t frame, std::span<const std::uint8_t> payload) const {
-    std::size_t at = frame * chunks(payload.size());
-    for (; !payload.empty(); ++at) {
-        const std::size_t size = std::min<std::size_t>(m_chunk.count, payload.size());
-        if (m_crcs[at] != crc32c(payload.first(size))) return false;
-        payload = payload.subspan(size);
-    }
-    return true;
+void ChunkTable::record(std::uint32_t record, std::span<const std::uint8_t> payload) {
+    if (record >= m_crcs.size()) m_crcs.resize(record + 1);
+    m_crcs[record] = crcs(payload);
+}
+
+bool ChunkTable::intact(std::uint32_t record, std::span<const std::uint8_t> payload) const {
+    return record < m_crcs.size() && m_crcs[record] == crcs(payload);
+}
+
+void ChunkTable::copy(std::uint32_t from, std::uint32_t to) {
+    m_crcs.resize(std::max<std::size_t>(m_crcs.size(), to + 1));
+    m_crcs[to] = m_crcs[from];
 }
 
 }  // namespace kvplane::engine

@@ -16,18 +16,18 @@ public:
     /// Chunks of `chunk` bytes; a block's last one may be shorter.
     explicit ChunkTable(Bytes chunk) : m_chunk(chunk) {}
 
-    /// `payload` was written to frame number `frame`. All payloads have one length.
-    void record(std::uint32_t frame, std::span<const std::uint8_t> payload);
-    /// Whether every chunk of `payload`, read from `frame`, has the CRC recorded last.
-    [[nodiscard]] bool intact(std::uint32_t frame, std::span<const std::uint8_t> payload) const;
+    /// `payload` was written as the copy of hot record number `record`.
+    void record(std::uint32_t record, std::span<const std::uint8_t> payload);
+    /// Whether every chunk of `payload`, read from that copy, has the CRC recorded last.
+    [[nodiscard]] bool intact(std::uint32_t record, std::span<const std::uint8_t> payload) const;
+    /// The copy of `from` was written again as that of `to`.
+    void copy(std::uint32_t from, std::uint32_t to);
 
 private:
-    [[nodiscard]] std::size_t chunks(std::size_t size) const {
-        return (size + m_chunk.count - 1) / m_chunk.count;
-    }
+    [[nodiscard]] std::vector<std::uint32_t> crcs(std::span<const std::uint8_t> payload) const;
 
     Bytes m_chunk;
-    std::vector<std::uint32_t> m_crcs;  ///< by frame, then chunk
+    std::vector<std::vector<std::uint32_t>> m_crcs;  ///< by record, then chunk
 };
 
 }  // namespace kvplane::engine

@@ -4,17 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "model/common/errors.h"
 
 namespace kvplane::engine {
 namespace {
 
-/// The largest run of descriptors that one fetch reads: a DMA read of 512 B.
-constexpr std::uint32_t kFetchBatch = 8;
+constexpr std::uint64_t kLatestDeadlineNs = INT64_MAX / 1'000;
 
-bool is_move(Opcode opcode) {
-    return opcode == Opcode::kPromote || opcode == Opcode::kPrefetch || opcode == Opcode::kDemote;
+Status status_of(FlowEnd reason) {
+    switch (reason) {
+        case FlowEnd::kCancelled:
+            return Status::kClipped;
+        case FlowEnd::kLate:
+            return Status::kRejected;
+        case FlowEnd::kTimedOut:
+            return Status::kUnknown;
+    }
+    throw InvariantError("unknown end of a transfer");
 }
 
 }  // namespace
@@ -26,25 +34,35 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_config(config),
       m_link(config.movers.link),
       m_dram(config.movers.dram),
-      m_tier(config.tier_capacity, config.block, index, *this),
+      m_index(index),
+      m_tier({config.tier_capacity, config.movers.engine.pin_budget}, index, *this),
+      m_addresses(config.movers.engine.address_cache),
       m_poison(poison),
       m_log(events),
-      m_registers(config.queues, config.tier_capacity, *this),
-      m_movers(make_movers(config.movers, *this)),
+      m_registers(config.queues, config.tier_capacity, config.ring_memory, *this),
+      m_owned_movers(make_movers()),
+      m_movers(*m_owned_movers),
       m_chunks(config.movers.engine.chunk),
       m_events("events"),
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
+      m_batches(config.queues),
       m_fetch_started(config.queues),
       m_last_admitted(config.queues) {
     index.bind(*this);
+    forget_policy();
     const bool per_flit = config.movers.link.arbitration == cxl::Arbitration::kFlit;
     m_wire_wait = m_link.serialisation(per_flit ? m_link.flit_bytes()
                                                 : m_link.write_tlp_bytes(config.movers.link.mps));
-    m_buffer.resize(config.payload_bytes ? config.block.count : 0);
     SC_HAS_PROCESS(DataPlane);
     SC_METHOD(run);
     sensitive << m_events.event();
     dont_initialize();
+}
+
+void DataPlane::forget_policy() {
+    m_policy.emplace(
+        index::PolicyStoreConfig{.lines_log2 = m_config.movers.engine.policy_lines_log2}, m_index,
+        static_cast<index::RecordReader&>(*this));
 }
 
 void DataPlane::run() {
@@ -56,241 +74,80 @@ void DataPlane::handle(const Event& event) {
     ++m_counters.events;
     switch (event.step) {
         case Step::kFetched:
-            fetched(event.subject);
-            break;
+            return fetched(event.subject);
         case Step::kAdmit:
-            admit(event.subject);
-            break;
+            return admit(event.subject);
         case Step::kReady:
-            ready(event.subject);
-            break;
+            return ready(event.subject);
         case Step::kMovers:
-            if (now() != m_movers_armed) break;  // an earlier end has come between
+            if (now() != m_movers_armed) return;  // an earlier end has come between
             m_movers_armed = Time::never();
             m_movers.advance(now());
-            arm_movers();
-            break;
+            return arm_movers();
+        case Step::kDeliver:
+            return deliver_late();
         case Step::kCommit:
-            commit(event.subject);
-            break;
+            return commit(event.subject);
         case Step::kComplete:
-            complete(event.subject);
-            break;
+            return complete(event.subject);
+        case Step::kFlush:
+            if (m_batches[event.subject].number == event.detail && m_registers.bus_master()) {
+                flush(event.subject);
+            }
+            return;
         case Step::kHost:
-            close_host_window();
-            break;
+            return close_host_window();
     }
-}
-
-void DataPlane::submission_tail(std::uint32_t queue, std::uint32_t tail) {
-    if (m_halted) return;
-    m_queues[queue].submission_tail(m_registers.queue(queue), tail, now());
-    try_fetch(queue);
-}
-
-void DataPlane::completion_head(std::uint32_t queue, std::uint32_t head) {
-    if (m_halted) return;
-    m_queues[queue].completion_head(head);
-    try_fetch(queue);
-}
-
-void DataPlane::try_fetch(std::uint32_t queue) {
-    const management::QueueSetup& setup = m_registers.queue(queue);
-    const std::uint32_t fetchable = m_queues[queue].fetchable(setup);
-    if (fetchable == 0) return;
-    const std::uint32_t count =
-        m_queues[queue].begin_fetch(setup, std::min(fetchable, kFetchBatch));
-    m_fetch_started[queue] = now();
-    m_events.schedule(
-        now() + dma_round_trip(m_config.movers) +
-            m_link.serialisation(m_link.read_tlp_bytes(Bytes{sizeof(Intent)} * count)),
-        {Step::kFetched, queue});
-}
-
-void DataPlane::fetched(std::uint32_t queue) {
-    m_queues[queue].end_fetch(m_registers.queue(queue), *dma.operator->(), m_fetched);
-    for (const IntentQueue::Fetched& fetched : m_fetched) {
-        const std::uint32_t id = take_job();
-        MoveJob& job = m_jobs[id];
-        job.intent = fetched.intent;
-        job.queue = static_cast<std::uint16_t>(queue);
-        job.arrived = fetched.arrived;
-        job.fetch_started = m_fetch_started[queue];
-        job.done = 0;
-        job.status = check(job.intent);
-        ++m_counters.intents;
-        m_check_free_at = std::max(m_check_free_at, now()) + m_config.movers.engine.check;
-        Time admitted = m_check_free_at;
-        if (job.status == Status::kOk && job.has_list()) {
-            const Bytes list = Bytes{sizeof(GatherEntry)} * job.intent.count;
-            admitted +=
-                dma_round_trip(m_config.movers) + m_link.serialisation(m_link.read_tlp_bytes(list));
-        }
-        // In order within a queue: a demotion must find the room that a discard before it makes.
-        m_last_admitted[queue] = std::max(m_last_admitted[queue], admitted);
-        m_events.schedule(m_last_admitted[queue], {Step::kAdmit, id});
-    }
-    try_fetch(queue);
-}
-
-Status DataPlane::check(const Intent& intent) const {
-    const auto opcode = static_cast<Opcode>(intent.opcode);
-    const bool sound = intent.crc == intent_crc(intent) &&
-                       intent.format_version == kFormatVersion && intent.count != 0 &&
-                       ((intent.flags & kGatherList) != 0 || intent.count == 1) &&
-                       (is_move(opcode) || opcode == Opcode::kDiscard);
-    if (!sound) return Status::kMalformed;
-    if (intent.boot_generation != m_registers.boot_generation()) return Status::kMissing;
-    if (is_move(opcode) && intent.length_4k != granules(m_config.block)) {
-        return Status::kMalformed;
-    }
-    return Status::kOk;
-}
-
-void DataPlane::admit(std::uint32_t id) {
-    MoveJob& job = m_jobs[id];
-    job.admitted = now();
-    if (job.status == Status::kOk && !read_blocks(job)) job.status = Status::kMalformed;
-    if (job.status != Status::kOk) {
-        complete_at(id, now());
-        return;
-    }
-    switch (job.opcode()) {
-        case Opcode::kPromote:
-        case Opcode::kPrefetch:
-            admit_promotion(id);
-            return;
-        case Opcode::kDemote:
-            admit_demotion(id);
-            return;
-        case Opcode::kDiscard:
-            discard(id);
-            return;
-    }
-    throw InvariantError(fmt::format("opcode {} passed the checks", job.intent.opcode));
-}
-
-bool DataPlane::read_blocks(MoveJob& job) {
-    m_list.resize(job.intent.count);
-    if (job.has_list()) {
-        dma->read_host({job.low_target()}, {reinterpret_cast<std::uint8_t*>(m_list.data()),
-                                            m_list.size() * sizeof(GatherEntry)});
-    } else {
-        const std::uint64_t slot = job.low_target();
-        if (slot > UINT32_MAX) return false;
-        m_list[0] = make_gather_entry({job.intent.key_high, job.intent.key_low},
-                                      static_cast<std::uint32_t>(slot), job.intent.length_4k);
-    }
-    job.blocks.resize(m_list.size());
-    for (std::size_t i = 0; i < m_list.size(); ++i) {
-        if (is_move(job.opcode()) && (!m_registers.in_window(job.window(), m_list[i].slot) ||
-                                      m_list[i].length() != job.intent.length_4k)) {
-            return false;
-        }
-        job.blocks[i] = {.key = m_list[i].key(), .slot = m_list[i].slot};
-    }
-    return true;
-}
-
-void DataPlane::admit_promotion(std::uint32_t id) {
-    MoveJob& job = m_jobs[id];
-    const Time dram = m_dram.idle_latency() + m_dram.line_service();
-    Time answered;
-    Time data;
-    std::size_t found_blocks = 0;
-    for (MoveJob::Block& block : job.blocks) {
-        const Tier::Found found = m_tier.find(block.key, now());
-        ++m_counters.lookups;
-        answered = found.record_done;
-        if (!found.present) {
-            job.status = Status::kMissing;
-            break;
-        }
-        block.frame = found.frame;
-        // Behind its siblings' lookups a block waits as behind their transfers: queue_own.
-        block.lookup = found.lookup_done - (found_blocks == 0 ? now() : found.issued);
-        block.record = found.record_done - found.lookup_done;
-        block.dram = dram;
-        m_tier.begin_read(found.frame);
-        if (found_blocks++ > 0) continue;
-        const Time scheduled = found.record_done + m_config.movers.engine.schedule;
-        data = m_dram.access_line(scheduled, m_tier.frames().address(block.frame), false,
-                                  other_load()) +
-               m_dram.line_service();
-        block.dram = data - scheduled;
-    }
-    job.blocks.resize(found_blocks);
-    job.holds = found_blocks != 0;
-    if (found_blocks == 0) {
-        complete_at(id, answered);
-        return;
-    }
-    m_events.schedule(data + m_config.movers.codec.fill, {Step::kReady, id});
-}
-
-void DataPlane::admit_demotion(std::uint32_t id) {
-    MoveJob& job = m_jobs[id];
-    Time answered = now();
-    std::size_t accepted = 0;
-    for (MoveJob::Block& block : job.blocks) {
-        const Tier::Reservation made = m_tier.reserve(block.key, now());
-        ++m_counters.lookups;
-        answered = made.record_done;
-        block.frame = made.frame;
-        block.lookup = made.lookup_done - (accepted == 0 ? now() : made.issued);
-        block.record = made.record_done - made.lookup_done;
-        if (made.room != Tier::Room::kYes) {
-            job.status = made.room == Tier::Room::kNo ? Status::kClipped : Status::kRejected;
-            break;
-        }
-        ++accepted;
-    }
-    m_counters.tier_high_water = std::max(m_counters.tier_high_water, m_tier.frames().used());
-    job.blocks.resize(accepted);
-    job.holds = accepted != 0;
-    if (accepted == 0) {
-        complete_at(id, answered);
-        return;
-    }
-    const Time first_lookup = now() + job.blocks.front().lookup + job.blocks.front().record;
-    m_events.schedule(
-        first_lookup + m_config.movers.engine.schedule + dma_round_trip(m_config.movers),
-        {Step::kReady, id});
-}
-
-void DataPlane::discard(std::uint32_t id) {
-    MoveJob& job = m_jobs[id];
-    Time done = now();
-    for (const MoveJob::Block& block : job.blocks) {
-        const Tier::Found found = m_tier.find(block.key, now());
-        ++m_counters.lookups;
-        done = std::max(done, found.record_done);
-        if (!found.present) {
-            job.status = Status::kMissing;
-            break;
-        }
-        if (m_tier.discard(block.key, found.frame, found.record_done, done) ==
-            Tier::Discarded::kBusy) {
-            job.status = Status::kBusy;
-            break;
-        }
-        ++job.done;
-    }
-    m_counters.discarded_blocks += job.done;
-    complete_at(id, done);
 }
 
 void DataPlane::ready(std::uint32_t id) {
-    const MoveJob& job = m_jobs[id];
-    const bool demotion = job.opcode() == Opcode::kDemote;
-    m_movers.push(demotion ? kPull : kPush,
-                  {.id = id,
-                   .priority = job.intent.transfer_class,
-                   .deadline = Time::from_ns(static_cast<std::int64_t>(job.intent.deadline_ns)),
-                   .blocks = static_cast<std::uint32_t>(job.blocks.size()),
-                   .block_bytes = m_config.block},
-                  now());
+    MoveJob& job = m_jobs[id];
+    if (job.cancelled) {
+        job_given_up(mover_of(job), id, 0, FlowEnd::kCancelled, now());
+        return;
+    }
+    job.phase = MoveJob::Phase::kMoving;
+    // What lies further away than time can tell is never.
+    const bool dated = job.intent.deadline_ns != 0 && job.intent.deadline_ns < kLatestDeadlineNs;
+    m_movers.push(
+        mover_of(job),
+        {.id = id,
+         .priority = static_cast<std::uint8_t>(job.transfer_class),
+         .tenant = job.intent.tenant,
+         .destination = static_cast<std::uint16_t>(job.queue * management::kWindows + job.window()),
+         // Others wait for this one now, and not all on a hint.
+         .droppable = dated && job.opcode() == Opcode::kPrefetch && job.waiters == MoveJob::kNone,
+         .deadline = dated ? Time::from_ns(static_cast<std::int64_t>(job.intent.deadline_ns))
+                           : Time::never(),
+         .blocks = static_cast<std::uint32_t>(job.blocks.size()),
+         .block_bytes = job.blocks.front().size,
+         .last_bytes = job.blocks.back().size},
+        now());
     arm_movers();
+}
+
+std::uint32_t DataPlane::mover_of(const MoveJob& job) {
+    if (job.promotes()) return kPush;
+    return job.opcode() == Opcode::kDemote ? kPull : kMove;
+}
+
+std::unique_ptr<Movers> DataPlane::make_movers() {
+    FlowClient& client = *this;
+    const MoveAddressIf& addresses = *this;
+    if (!m_config.movers.lines) return std::make_unique<FlowMovers>(m_config.movers, client);
+    auto lines = std::make_unique<LineMovers>("line_movers", m_config.movers, client, addresses);
+    m_line_movers = lines.get();
+    return lines;
+}
+
+Dpa DataPlane::move_address(std::uint32_t /*mover*/, std::uint32_t id, std::uint32_t block,
+                            Bytes offset) const {
+    const MoveJob::Block& moved = m_jobs[id].blocks[block];
+    const Extents& extents = m_tier.extents(moved.frame);
+    const std::uint32_t of_extent = extents.length(0, granules(moved.size));
+    const auto granule = static_cast<std::uint32_t>(offset / kGranule);
+    const Dpa start = TierAllocator::address(extents.first[granule / of_extent]);
+    return {start.value + granule % of_extent * kGranule.count + offset.count % kGranule.count};
 }
 
 void DataPlane::arm_movers() {
@@ -298,68 +155,6 @@ void DataPlane::arm_movers() {
     if (next >= m_movers_armed) return;
     m_movers_armed = next;
     m_events.schedule(next, {Step::kMovers, 0});
-}
-
-void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
-    if (mover == kBulkRead || mover == kBulkWrite) {
-        const auto direction = mover == kBulkRead ? BulkDirection::kRead : BulkDirection::kWrite;
-        const Bulk& bulk = m_bulk[mover - kBulkRead];
-        bulk.client->bulk_done(direction, id, bulk.start, end);
-        return;
-    }
-    const Time arrived = mover == kPush ? end + m_config.movers.flight + fence() : end;
-    m_events.schedule(arrived, {Step::kCommit, id});
-}
-
-void DataPlane::commit(std::uint32_t id) {
-    MoveJob& job = m_jobs[id];
-    Time committed = now() + m_tier.commit_time();
-    job.holds = false;
-    if (job.opcode() == Opcode::kDemote) {
-        committed = std::max(committed, commit_demotion(job));
-    } else {
-        for (const MoveJob::Block& block : job.blocks) {
-            m_tier.end_read(block.key, block.frame, now());
-        }
-    }
-    complete_at(id, committed);
-}
-
-/// A run ends at the first block whose reservation bit errors destroyed.
-Time DataPlane::commit_demotion(MoveJob& job) {
-    Time committed;
-    while (job.done < job.blocks.size()) {
-        const MoveJob::Block& block = job.blocks[job.done];
-        const std::optional<Time> done = m_tier.commit(block.key, block.frame, now());
-        if (!done) break;
-        committed = std::max(committed, *done);
-        ++job.done;
-    }
-    m_counters.demoted_blocks += job.done;
-    if (job.done == job.blocks.size()) return committed;
-    job.status = Status::kClipped;
-    m_counters.unkept_blocks += job.blocks.size() - job.done;
-    for (const MoveJob::Block& block : std::span(job.blocks).subspan(job.done + 1)) {
-        m_tier.abandon(block.key, block.frame, now());
-    }
-    return committed;
-}
-
-void DataPlane::complete_at(std::uint32_t id, Time committed) {
-    m_events.schedule(committed + completion_flight(), {Step::kComplete, id});
-}
-
-void DataPlane::complete(std::uint32_t id) {
-    MoveJob& job = m_jobs[id];
-    m_queues[job.queue].post(m_registers.queue(job.queue), *dma.operator->(),
-                             {.id = job.intent.id,
-                              .status = static_cast<std::uint8_t>(job.status),
-                              .queue = job.queue,
-                              .argument = job.done});
-    const std::uint32_t queue = job.queue;
-    job.blocks.clear();
-    m_free_jobs.push_back(id);
-    try_fetch(queue);
 }
 
 void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
@@ -370,39 +165,171 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
     }
     MoveJob& job = m_jobs[id];
     if (block == 0) job.first_start = start;
-    if (mover == kPull) {
-        m_counters.written_to_tier += m_config.block;
-        demote_payload(job, job.blocks[block]);
-        if (m_observer != nullptr) m_observer->block_demoted(describe(job, block, start, end));
+    ++job.drained;
+    for (JobObserver* observer : m_job_observers) {
+        observer->crossed(job, static_cast<Mover>(mover), block, start, end);
+    }
+    const std::uint32_t before = job.done;
+    switch (static_cast<Mover>(mover)) {
+        case kPush:
+            if (deliver(job, job.blocks[block], end)) ++job.done;
+            if (job.done != before && m_observer != nullptr) {
+                m_observer->block_promoted(describe(job, block, start, end));
+            }
+            return;
+        case kPull:
+            demote_payload(job, job.blocks[block]);
+            if (m_observer != nullptr && !job.refused) {
+                m_observer->block_demoted(describe(job, block, start, end));
+            }
+            return;
+        default:
+            return;
+    }
+}
+
+void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
+    if (mover == kBulkRead || mover == kBulkWrite) {
+        const auto direction = mover == kBulkRead ? BulkDirection::kRead : BulkDirection::kWrite;
+        const Bulk& bulk = m_bulk[mover - kBulkRead];
+        bulk.client->bulk_done(direction, id, bulk.start, end);
         return;
     }
-    m_counters.read_from_tier += m_config.block;
-    if (!promote_payload(job, job.blocks[block])) return;
-    ++m_counters.promoted_blocks;
-    ++job.done;
-    if (m_observer != nullptr) m_observer->block_promoted(describe(job, block, start, end));
+    m_jobs[id].phase = MoveJob::Phase::kEnding;
+    const bool waits = mover == kPush && m_config.movers.engine.fence != Fence::kNone;
+    const Time there = waits ? end + device_flight() + fence() : end;
+    m_events.schedule(std::max(now(), there), {Step::kCommit, id});
+}
+
+/// The job ends with the blocks that have crossed, whatever would have ended it further on.
+void DataPlane::job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_t /*blocks*/,
+                             FlowEnd reason, Time end) {
+    MoveJob& job = m_jobs[id];
+    if (reason == FlowEnd::kLate && job.waiters != MoveJob::kNone && job.drained == 0) {
+        ready(id);  // as one that is not dropped
+        return;
+    }
+    if (job.status != Status::kPoisoned) job.status = status_of(reason);
+    job_drained(mover, id, end);
+}
+
+void DataPlane::commit(std::uint32_t id) {
+    MoveJob& job = m_jobs[id];
+    job.ended = now();
+    Time committed = now() + m_tier.commit_time();
+    if (job.opcode() == Opcode::kDemote) {
+        committed = commit_demotion(job);
+    } else if (job.opcode() == Opcode::kReEncode) {
+        committed = commit_move(job);
+    } else {
+        if (job.refused && m_config.movers.engine.fence == Fence::kReadFlush) {
+            job.status = Status::kUnknown;
+            job.done = job.accepted;
+        }
+        raise_flag(job);
+        for (std::uint32_t w = job.waiters; w != MoveJob::kNone; w = m_jobs[w].next) {
+            m_jobs[w].done = job.done;
+            raise_flag(m_jobs[w]);
+        }
+        forget_promotion(id);
+        let_go(job, 0, job.blocks.size());
+    }
+    job.holds = false;
+    complete_at(id, committed);
+    if (!m_invalidations.empty()) finish_invalidations();
+}
+
+/// Gives back what blocks [from, until) of a job hold.
+void DataPlane::let_go(const MoveJob& job, std::size_t from, std::size_t until) {
+    for (std::size_t i = from; i < until; ++i) {
+        const MoveJob::Block& block = job.blocks[i];
+        if (job.opcode() == Opcode::kDemote) {
+            m_tier.abandon(block.key, block.frame, now());
+        } else if (job.opcode() == Opcode::kReEncode) {
+            m_tier.abandon_move(block.key, block.frame, block.target, now());
+        } else {
+            m_tier.end_read(block.key, block.frame, now());
+        }
+    }
+}
+
+void DataPlane::complete_at(std::uint32_t id, Time committed) {
+    MoveJob& job = m_jobs[id];
+    job.phase = MoveJob::Phase::kEnding;
+    job.settled = committed;
+    m_events.schedule(committed + completion_flight(), {Step::kComplete, id});
+    // Those that share a promotion end as it does; those that waited for a demotion start now.
+    for (std::uint32_t waiter = std::exchange(job.waiters, MoveJob::kNone);
+         waiter != MoveJob::kNone;) {
+        MoveJob& other = m_jobs[waiter];
+        const std::uint32_t next = std::exchange(other.next, MoveJob::kNone);
+        if (job.promotes()) {
+            other.status = job.status;
+            other.done = job.done;
+            complete_at(waiter, committed);
+        } else {
+            other.phase = MoveJob::Phase::kIntake;
+            m_events.schedule(committed, {Step::kAdmit, waiter});
+        }
+        waiter = next;
+    }
+}
+
+void DataPlane::complete(std::uint32_t id) {
+    if (!m_registers.bus_master()) {
+        m_held_completions.push_back(id);
+        return;
+    }
+    MoveJob& job = m_jobs[id];
+    for (JobObserver* observer : m_job_observers) observer->completed(job);
+    const std::uint32_t queue = job.queue;
+    Batch& batch = m_batches[queue];
+    batch.entries.push_back({.id = job.intent.id,
+                             .status = static_cast<std::uint8_t>(job.status),
+                             .queue = job.queue,
+                             .argument = job.answers ? job.answer : job.done});
+    job.blocks.clear();
+    job.phase = MoveJob::Phase::kFree;
+    m_free_jobs.push_back(id);
+    if (batch.entries.size() >= m_config.movers.engine.coalesce) {
+        flush(queue);
+    } else if (batch.entries.size() == 1) {
+        m_events.schedule(now() + m_config.movers.engine.coalesce_time,
+                          {Step::kFlush, queue, batch.number});
+    }
+}
+
+void DataPlane::flush(std::uint32_t queue) {
+    Batch& batch = m_batches[queue];
+    for (const CompletionEntry& entry : batch.entries) {
+        m_queues[queue].post(m_registers.queue(queue), *dma.operator->(), entry);
+        ++m_counters.completions;
+    }
+    batch.entries.clear();
+    ++batch.number;
+    try_fetch(queue);
 }
 
 BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time start, Time end) const {
     const MoveJob::Block& moved = job.blocks[block];
-    const bool demotion = job.opcode() == Opcode::kDemote;
+    const bool demotion = !job.promotes();
     BlockMove move{.queue = job.queue,
                    .intent = job.intent.id,
                    .block = block,
-                   .bytes = m_config.block,
+                   .bytes = moved.size,
                    .arrived = job.arrived,
                    .stages = {}};
     StageTimes& stages = move.stages;
-    const Time pipeline = demotion ? dma_round_trip(m_config.movers) : Time{};
+    const Time pipeline = demotion ? device_round_trip() : Time{};
     stages[Stage::kFetch] = job.admitted - job.fetch_started;
     stages[Stage::kLookup] = moved.lookup;
     stages[Stage::kRecord] = moved.record;
     stages[Stage::kDram] = moved.dram;
     stages[Stage::kDecode] = demotion ? Time{} : m_config.movers.codec.fill;
-    stages[Stage::kLink] = (end - start) + (demotion ? pipeline : m_config.movers.flight);
+    stages[Stage::kLink] = (end - start) + (demotion ? pipeline : flight_fenced());
     stages[Stage::kFence] = demotion ? Time{} : fence();
     stages[Stage::kComplete] = m_tier.commit_time() + completion_flight();
-    Time waited = (start - job.admitted) - pipeline - stages[Stage::kLookup] -
+    Time waited = (start - job.started) - pipeline - stages[Stage::kLookup] -
                   stages[Stage::kRecord] - stages[Stage::kDram] - stages[Stage::kDecode];
     // Of stages that ran while siblings were on the wire, only what was left to wait for counts.
     for (const Stage hidden : {Stage::kRecord, Stage::kLookup, Stage::kDram}) {
@@ -416,44 +343,9 @@ BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time star
                                          block, job.intent.id, -waited.ps));
     }
     stages[Stage::kQueueOwn] = std::min(waited, start - job.first_start);
-    stages[Stage::kQueueOther] =
-        waited - stages[Stage::kQueueOwn] + (job.fetch_started - job.arrived);
+    stages[Stage::kQueueOther] = waited - stages[Stage::kQueueOwn] +
+                                 (job.fetch_started - job.arrived) + (job.started - job.admitted);
     return move;
-}
-
-bool DataPlane::promote_payload(MoveJob& job, const MoveJob::Block& block) {
-    if (job.status == Status::kPoisoned) return false;  // a run ends at its first bad block
-    if (m_config.payload_bytes) m_store.read(m_tier.frames().address(block.frame).value, m_buffer);
-    if (poisoned(block.frame)) {
-        job.status = Status::kPoisoned;
-        ++m_counters.poisoned_blocks;
-        return false;
-    }
-    dma->write_window(job.window(), block.slot, m_config.block, m_buffer);
-    return true;
-}
-
-void DataPlane::demote_payload(const MoveJob& job, const MoveJob::Block& block) {
-    dma->read_window(job.window(), block.slot, m_config.block, m_buffer);
-    m_poison.heal(m_tier.frames().address(block.frame), m_config.block);
-    if (!m_config.payload_bytes) return;
-    m_store.write(m_tier.frames().address(block.frame).value, m_buffer);
-    m_chunks.record(m_tier.frames().number(block.frame), m_buffer);
-}
-
-/// Whether the block in `frame`, whose bytes are in the buffer, must not be delivered.
-bool DataPlane::poisoned(TierFrame frame) {
-    const Dpa from = m_tier.frames().address(frame);
-    if (const auto bad = m_poison.within(from, m_config.block); !bad.empty()) {
-        m_log.add(management::Severity::kFailure, management::MediaEvent::kPoisonMoved,
-                  bad.front().line, now());
-        return true;
-    }
-    if (!m_config.payload_bytes || m_chunks.intact(m_tier.frames().number(frame), m_buffer)) {
-        return false;
-    }
-    m_log.add(management::Severity::kFailure, management::MediaEvent::kUncorrected, from, now());
-    return true;
 }
 
 Time DataPlane::fence() const {
@@ -462,8 +354,23 @@ Time DataPlane::fence() const {
             return {};
         case Fence::kReadFlush:
             return m_config.movers.engine.read_flush;
+        case Fence::kNone:
+            return {};
     }
     throw InvariantError("unknown fence");
+}
+
+Time DataPlane::device_flight() const {
+    return m_config.movers.engine.device_flight.value_or(m_config.movers.flight);
+}
+
+/// What of the way to the device a completion waits for.
+Time DataPlane::flight_fenced() const {
+    return m_config.movers.engine.fence == Fence::kNone ? Time{} : device_flight();
+}
+
+Time DataPlane::device_round_trip() const {
+    return device_flight() * 2 + m_config.movers.engine.host_memory;
 }
 
 Time DataPlane::completion_flight() const {
@@ -471,14 +378,51 @@ Time DataPlane::completion_flight() const {
            m_config.movers.flight;
 }
 
+void DataPlane::audit() const {
+    m_tier.audit();
+    std::uint64_t open = 0;
+    for (const MoveJob& job : m_jobs) open += job.phase == MoveJob::Phase::kFree ? 0 : 1;
+    for (const Batch& batch : m_batches) open += batch.entries.size();
+    if (m_counters.intents != m_counters.completions + m_counters.dropped_intents + open) {
+        throw InvariantError(fmt::format(
+            "intents: {} taken in, {} completed, {} dropped by resets, {} under way",
+            m_counters.intents, m_counters.completions, m_counters.dropped_intents, open));
+    }
+}
+
 std::uint32_t DataPlane::take_job() {
     if (m_free_jobs.empty()) {
+        m_free_jobs.push_back(static_cast<std::uint32_t>(m_jobs.size()));
         m_jobs.emplace_back();
-        return static_cast<std::uint32_t>(m_jobs.size() - 1);
     }
     const std::uint32_t id = m_free_jobs.back();
     m_free_jobs.pop_back();
+    std::vector<MoveJob::Block> blocks = std::move(m_jobs[id].blocks);  // keeps its room
+    m_jobs[id] = {};
+    m_jobs[id].blocks = std::move(blocks);
     return id;
+}
+
+void DataPlane::read_frame(TierFrame frame, std::span<std::uint8_t> data) const {
+    const Extents& extents = m_tier.extents(frame);
+    const std::uint32_t total = granules(m_tier.size(frame));
+    for (std::size_t i = 0; i < extents.count && !data.empty(); ++i) {
+        const std::size_t length =
+            std::min<std::size_t>(data.size(), (kGranule * extents.length(i, total)).count);
+        m_store.read(TierAllocator::address(extents.first[i]).value, data.first(length));
+        data = data.subspan(length);
+    }
+}
+
+void DataPlane::write_frame(TierFrame frame, std::span<const std::uint8_t> data) {
+    const Extents& extents = m_tier.extents(frame);
+    const std::uint32_t total = granules(m_tier.size(frame));
+    for (std::size_t i = 0; i < extents.count && !data.empty(); ++i) {
+        const std::size_t length =
+            std::min<std::size_t>(data.size(), (kGranule * extents.length(i, total)).count);
+        m_store.write(TierAllocator::address(extents.first[i]).value, data.first(length));
+        data = data.subspan(length);
+    }
 }
 
 }  // namespace kvplane::engine

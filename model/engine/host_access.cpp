@@ -65,6 +65,7 @@ void DataPlane::clear() {
     m_store = {};
     m_chunks = ChunkTable(m_config.movers.engine.chunk);
     m_poison.clear();
+    forget_policy();
 }
 
 void DataPlane::close_host_window() {
@@ -105,20 +106,22 @@ void DataPlane::start_bulk(BulkDirection direction, std::uint32_t token, Bytes s
 
 /// Everything that the engine has under way ends here, without a completion.
 void DataPlane::drop_moves() {
-    (void)m_movers.drop(kPush, now());
-    (void)m_movers.drop(kPull, now());
-    for (MoveJob& job : m_jobs) {
-        if (!job.holds) continue;
-        for (const MoveJob::Block& block : job.blocks) {
-            if (job.opcode() == Opcode::kDemote) {
-                m_tier.abandon(block.key, block.frame, now());
-            } else {
-                m_tier.end_read(block.key, block.frame, now());
-            }
-        }
+    for (const Mover mover : {kPush, kPull, kMove}) (void)m_movers.drop(mover, now());
+    for (const MoveJob& job : m_jobs) {
+        if (job.holds) let_go(job, 0, job.blocks.size());
+        m_counters.dropped_intents += job.phase == MoveJob::Phase::kFree ? 0 : 1;
     }
+    for (const Batch& batch : m_batches) m_counters.dropped_intents += batch.entries.size();
+    for (JobObserver* observer : m_job_observers) observer->dropped();
     m_jobs.clear();
     m_free_jobs.clear();
+    m_promotions.clear();
+    m_held_completions.clear();
+    m_invalidations.clear();
+    m_deliveries.clear();
+    m_next_delivery = 0;
+    m_batches.assign(m_batches.size(), {});
+    m_addresses.clear();
     m_queues.assign(m_queues.size(), IntentQueue(m_config.movers.engine.in_flight));
     m_last_admitted.assign(m_last_admitted.size(), {});
     m_check_free_at = {};
@@ -136,6 +139,18 @@ void DataPlane::fail_copies() {
             m_bulk[index].client->bulk_failed(direction, token);
         }
     }
+}
+
+void DataPlane::stall_device(std::uint32_t queue, std::uint16_t window, bool stalled) {
+    const auto destination = static_cast<std::uint16_t>(queue * management::kWindows + window);
+    for (const Mover mover : {kPush, kPull}) m_movers.stall(mover, destination, stalled, now());
+    arm_movers();
+}
+
+void DataPlane::stop_link(bool stopped) {
+    stopped = stopped || !m_registers.bus_master();
+    for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, stopped, now());
+    arm_movers();
 }
 
 void DataPlane::halt() {

@@ -13,6 +13,15 @@ void IntentQueue::submission_tail(const management::QueueSetup& setup, std::uint
     for (; m_tail != tail; m_tail = (m_tail + 1) % setup.entries) m_arrived[m_tail] = at;
 }
 
+bool IntentQueue::portal(const management::QueueSetup& setup, const Intent& intent, Time at) {
+    const std::uint32_t next = (m_tail + 1) % setup.entries;
+    if (next == m_head) return false;
+    m_portal.resize(setup.entries);
+    m_portal[m_tail] = intent;
+    submission_tail(setup, next, at);
+    return true;
+}
+
 std::uint32_t IntentQueue::fetchable(const management::QueueSetup& setup) const {
     if (!setup.enabled || m_fetching != 0) return 0;
     const std::uint32_t mask = setup.entries - 1;
@@ -29,16 +38,10 @@ std::uint32_t IntentQueue::begin_fetch(const management::QueueSetup& setup, std:
     return m_fetching;
 }
 
-void IntentQueue::end_fetch(const management::QueueSetup& setup, DmaTargetIf& dma,
-                            std::vector<Fetched>& out) {
-    out.resize(m_fetching);
-    for (Fetched& fetched : out) {
-        const Hpa address{setup.submission_base.value + std::uint64_t{m_head} * sizeof(Intent)};
-        dma.read_host(address, {reinterpret_cast<std::uint8_t*>(&fetched.intent), sizeof(Intent)});
-        fetched.arrived = m_arrived[m_head];
-        m_head = (m_head + 1) % setup.entries;
-    }
-    m_fetching = 0;
+void IntentQueue::take(const management::QueueSetup& setup, Fetched& fetched) {
+    fetched.arrived = m_arrived[m_head];
+    m_head = (m_head + 1) % setup.entries;
+    if (m_head == 0) m_odd_pass = !m_odd_pass;
 }
 
 void IntentQueue::post(const management::QueueSetup& setup, DmaTargetIf& dma,

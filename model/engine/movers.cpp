@@ -29,7 +29,10 @@ FlowServerConfig push_config(const MoversConfig& config, const cxl::Link& link,
     push.share[kUplink] = share(link.dma_write());
     push.share[kDram] = kWholeByte;
     push.share[kLanes] = kWholeByte;
-    push.cap = little(config.engine.staging, dram.idle_latency() + config.codec.fill);
+    push.window = std::min(config.engine.staging, config.engine.destination_quota);
+    push.fill = dram.idle_latency() + config.codec.fill;
+    push.cap = little(push.window, push.fill);
+    push.source = kDram;
     if (config.link.push_rate_limit) push.cap = std::min(push.cap, *config.link.push_rate_limit);
     return push;
 }
@@ -44,7 +47,9 @@ FlowServerConfig pull_config(const MoversConfig& config, const cxl::Link& link,
     pull.mixed_with = 1U << kPush | 1U << kBulkRead;
     pull.mixed_share[kDram] = mixed_write_share(dram);
     const Bytes outstanding = config.engine.read_size * config.engine.read_outstanding;
-    pull.cap = little(std::min(outstanding, config.engine.staging), dma_round_trip(config));
+    pull.window = std::min(outstanding, config.engine.staging);
+    pull.fill = dma_round_trip(config);
+    pull.cap = little(pull.window, pull.fill);
     return pull;
 }
 
@@ -67,17 +72,34 @@ FlowServerConfig bulk_write_config(const cxl::Link& link, const memory::Dram& dr
     return write;
 }
 
-}  // namespace
+/// A byte is read and written; its blocks wait in order of arrival, for no deadline is theirs.
+FlowServerConfig move_config(const memory::Dram& dram) {
+    FlowServerConfig move;
+    move.share[kDram] = 2 * kWholeByte + mixed_write_share(dram);
+    move.share[kLanes] = kWholeByte;
+    return move;
+}
 
-FlowServers make_movers(const MoversConfig& config, FlowClient& client) {
+FlowServers make_flows(const MoversConfig& config, std::array<Scheduler, 2>& schedulers,
+                       FlowClient& client) {
     const cxl::Link link(config.link);
     const memory::Dram dram(config.dram);
     const std::uint64_t wire = link.wire_rate().bytes_per_second;
+    FlowServerConfig push = push_config(config, link, dram);
+    push.queue = &schedulers[kPush];
+    FlowServerConfig pull = pull_config(config, link, dram);
+    pull.queue = &schedulers[kPull];
     return FlowServers({wire, wire, dram.bandwidth().bytes_per_second,
                         codec::lanes_rate(config.codec).bytes_per_second},
-                       {push_config(config, link, dram), pull_config(config, link, dram),
-                        bulk_read_config(config, link), bulk_write_config(link, dram)},
+                       {push, pull, bulk_read_config(config, link), bulk_write_config(link, dram),
+                        move_config(dram)},
                        client);
 }
+
+}  // namespace
+
+FlowMovers::FlowMovers(const MoversConfig& config, FlowClient& client)
+    : m_schedulers{Scheduler(config.engine.scheduler), Scheduler(config.engine.scheduler)},
+      m_flows(make_flows(config, m_schedulers, client)) {}
 
 }  // namespace kvplane::engine

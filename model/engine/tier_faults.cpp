@@ -52,7 +52,7 @@ Time Tier::restore(Time at) {
     for (std::uint32_t n = 0; n < m_records.size(); ++n) {
         done = std::max(done, m_reader.read_record_line(at, n));
         const HotRecord& hot = m_records[n];
-        if (hot.extent_count == 0 || is_orphan(m_frames.frame(n))) continue;
+        if (m_places[n].extents.count == 0 || m_arriving[n] || is_orphan({n})) continue;
         if (m_index.may_have_lost(hot.key) || !index::intact(hot)) suspects.push_back(n);
     }
     m_index.forget_losses();
@@ -62,64 +62,57 @@ Time Tier::restore(Time at) {
 
 Time Tier::restore(std::uint32_t number, Time at) {
     const HotRecord& hot = m_records[number];
-    const TierFrame frame = m_frames.frame(number);
     index::LookupResult found = m_index.lookup(hot.key, at);
-    if (found.entry && found.entry->frame != frame.granule) {
+    if (found.entry && found.entry->frame != number) {
         found = m_index.lookup_behind(hot.key, found.done);
     }
-    if (found.entry && found.entry->frame == frame.granule) return found.done;
+    if (found.entry && found.entry->frame == number) return found.done;
     if (!index::intact(hot)) {
         // Of whatever key it was: an entry may lead here.
         ++m_counters.lost_blocks;
-        m_orphans.push_back({hot.key, frame});
+        m_orphans.push_back({hot.key, {number}});
         return found.done;
     }
-    m_entries[number] = index::entry_of(hot, m_block);
     const index::InsertResult entered = m_index.insert(hot.key, m_entries[number], found.done);
     if (entered.status == Status::kDone) {
         ++m_counters.rebuilt;
     } else {
-        lose(hot.key, frame);
+        lose(hot.key, {number});
     }
     return entered.done;
 }
 
 std::optional<block::BlockKey> Tier::key_of(TierFrame frame) {
-    const HotRecord& hot = record(frame);
+    const HotRecord& hot = m_records[frame.record];
     return index::intact(hot) ? std::optional(hot.key) : std::nullopt;
 }
 
 void Tier::lose(const block::BlockKey& key, TierFrame frame) {
     if (!is_orphan(frame)) ++m_counters.lost_blocks;
     drop_orphan(frame);
-    if (m_transfers[m_frames.number(frame)] == 0) {
-        let_go(frame);
-    } else {
-        m_orphans.push_back({key, frame, true});
-    }
+    retire(key, frame, false);
 }
 
 void Tier::drop_orphan(TierFrame frame) {
-    std::erase_if(m_orphans,
-                  [&](const Orphan& orphan) { return orphan.frame.granule == frame.granule; });
+    std::erase_if(m_orphans, [&](const Orphan& orphan) { return orphan.frame == frame; });
 }
 
 bool Tier::is_orphan(TierFrame frame) const {
     return std::any_of(m_orphans.begin(), m_orphans.end(),
-                       [&](const Orphan& orphan) { return orphan.frame.granule == frame.granule; });
+                       [&](const Orphan& orphan) { return orphan.frame == frame; });
 }
 
 bool Tier::orphaned(const block::BlockKey& key) const {
-    return std::any_of(m_orphans.begin(), m_orphans.end(),
-                       [&](const Orphan& one) { return one.has_no_entry && one.key == key; });
+    return std::any_of(m_orphans.begin(), m_orphans.end(), [&](const Orphan& one) {
+        return one.has_no_entry && !one.superseded && one.key == key;
+    });
 }
 
 bool Tier::release_orphan(TierFrame frame) {
-    const auto orphan = std::find_if(m_orphans.begin(), m_orphans.end(), [&](const Orphan& one) {
-        return one.frame.granule == frame.granule;
-    });
+    const auto orphan = std::find_if(m_orphans.begin(), m_orphans.end(),
+                                     [&](const Orphan& one) { return one.frame == frame; });
     if (orphan == m_orphans.end()) return false;
-    if (orphan->has_no_entry && m_transfers[m_frames.number(frame)] == 0) {
+    if (orphan->has_no_entry && m_transfers[frame.record] == 0) {
         drop_orphan(frame);
         let_go(frame);
     }
@@ -127,7 +120,7 @@ bool Tier::release_orphan(TierFrame frame) {
 }
 
 void Tier::flip_record(TierFrame frame, std::uint32_t bit) {
-    HotRecord& hot = record(frame);
+    HotRecord& hot = m_records[frame.record];
     auto bytes = std::bit_cast<std::array<std::uint8_t, sizeof(HotRecord)>>(hot);
     bytes.at(bit / 8) ^= static_cast<std::uint8_t>(1U << bit % 8);
     hot = std::bit_cast<HotRecord>(bytes);

@@ -12,7 +12,7 @@ enum class EntryState : std::uint8_t { kFree = 0, kResident = 1, kMoving = 2 };
 struct Entry {
     std::uint64_t tag : 62 = 0;            ///< the key's upper bits; set by the table
     std::uint64_t tier : 2 = 0;            ///< 0: DRAM
-    std::uint64_t frame : 32 = 0;          ///< 4 KiB frame of the first extent
+    std::uint64_t frame : 32 = 0;          ///< number of the hot record, which names the extents
     std::uint64_t size : 8 = 0;            ///< coded length, in 1/256 of a block less one
     std::uint64_t version : 8 = 0;         ///< bumped by moves alone
     std::uint64_t state : 3 = 0;           ///< EntryState; 3 to 7 are spare states in use

@@ -70,7 +70,7 @@ PolicyAnswer PolicyStore::read(const block::BlockKey& key, Time at) {
 }
 
 PolicyAnswer PolicyStore::update(const PolicyChange& change, std::optional<std::uint32_t> expect,
-                                 Time at) {
+                                 Time at, std::uint16_t tenant) {
     const Place place = place_of(change.key);
     const Time done = line_read(change.key, place, at);
     PolicyRecord& record = m_lines[place.line];
@@ -79,6 +79,9 @@ PolicyAnswer PolicyStore::update(const PolicyChange& change, std::optional<std::
         if ((m_size + 1) * 4 > m_lines.size() * 3) return {Status::kFull, {}, done};
         ++m_size;
         record.key = change.key;
+        record.tenant = tenant;
+    } else if (record.tenant != tenant) {
+        return {Status::kExists, record, done};
     } else if (expect && *expect != record.epoch) {
         return {Status::kVersionMismatch, record, done};
     }

@@ -39,7 +39,7 @@ static_assert(sizeof(PolicyChange) == 24);
 
 struct PolicyAnswer {
     /// DONE; MISS: no record; VERSION_MISMATCH: the epoch is another; FULL: no line for a new
-    /// record
+    /// record; EXISTS: the record is another tenant's
     Status status = Status::kDone;
     PolicyRecord record;  ///< the new one, or the one that is there
     Time done;            ///< when it is committed, or known
@@ -52,8 +52,9 @@ public:
 
     [[nodiscard]] PolicyAnswer read(const block::BlockKey& key, Time at);
     /// Writes `change`. Without `expect` a record is made where there is none; with it, the record
-    /// must be there and of that epoch.
-    PolicyAnswer update(const PolicyChange& change, std::optional<std::uint32_t> expect, Time at);
+    /// must be there and of that epoch. A record belongs to the tenant that made it.
+    PolicyAnswer update(const PolicyChange& change, std::optional<std::uint32_t> expect, Time at,
+                        std::uint16_t tenant = 0);
     /// A run: one update a cycle, each atomic by itself. `expects` is empty, or has an epoch for
     /// each; `answers` has room for as many. Returns when the last is committed.
     Time update_run(std::span<const PolicyChange> changes, std::span<const std::uint32_t> expects,

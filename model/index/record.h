@@ -22,10 +22,10 @@ struct HotRecord {
     std::array<std::uint32_t, 6> extents{};
     std::uint8_t extent_count = 0;  ///< 0: no block
     std::uint8_t codec = 0;         ///< codec and layout; 0: raw
-    std::uint16_t owner = 0;
-    std::uint32_t references = 0;  ///< holders that share the block
-    std::uint64_t size = 0;        ///< coded bytes; 0 while the block is on its way in
-    std::uint32_t crc = 0;         ///< CRC32C of the bytes before it; so in the other records
+    std::uint16_t owner = 0;        ///< tenant; 0xFFFF: nobody any more
+    std::uint32_t references = 0;   ///< owner and grants; 0 while the block is on its way in
+    std::uint64_t size = 0;         ///< coded bytes
+    std::uint32_t crc = 0;          ///< CRC32C of the bytes before it; so in the other records
     std::uint32_t spare = 0;
 };
 static_assert(sizeof(HotRecord) == 64 && offsetof(HotRecord, extents) == 16 &&
@@ -97,12 +97,12 @@ void seal(Record& record) {
     record.crc = record_crc(record);
 }
 
-/// The index entry that a block's hot record implies; `block`: its size before coding.
-[[nodiscard]] inline Entry entry_of(const HotRecord& record, Bytes block) {
+/// The index entry that hot record number `number` implies; `block`: its size before coding.
+[[nodiscard]] inline Entry entry_of(const HotRecord& record, std::uint32_t number, Bytes block) {
     const std::uint64_t parts = (record.size * 256 + block.count - 1) / block.count;
-    const EntryState state = record.size == 0 ? EntryState::kMoving : EntryState::kResident;
+    const EntryState state = record.references == 0 ? EntryState::kMoving : EntryState::kResident;
     Entry entry;
-    entry.frame = record.extents[0];
+    entry.frame = number;
     entry.size = (parts == 0 ? 0 : parts - 1) & 0xFFU;
     entry.state = static_cast<std::uint64_t>(state) & 7U;
     entry.decoder = record.codec & 7U;

@@ -20,8 +20,7 @@ public:
     /// Reads or writes one 64 B line at `at`; returns when its data is there. Nobody waits for a
     /// write.
     virtual Time read_record_line(Time at, std::uint64_t line) = 0;
-    /// The full key in the hot record of the block whose first extent is `frame`; nothing where
-    /// that record is broken.
+    /// The full key in hot record number `frame`; nothing where that record is broken.
     [[nodiscard]] virtual std::optional<block::BlockKey> key_of(std::uint32_t frame) = 0;
 };
 

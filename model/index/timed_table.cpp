@@ -27,21 +27,21 @@ TimedTable::TimedTable(const IndexConfig& config)
       m_buffers(config.choices),
       m_commits(std::bit_ceil(std::size_t{m_figures.latency_cycles()} + 2)) {
     for (StoreBuffer& buffer : m_buffers) {
-        buffer.waiting.reserve(m_store_buffer + 1);
-        buffer.lingering.reserve(m_store_buffer + 1);
+        buffer.places.reserve(m_store_buffer + 1);
     }
 }
 
 void TimedTable::clear() {
     m_table.clear();
     for (StoreBuffer& buffer : m_buffers) {
-        buffer.waiting.clear();
-        buffer.lingering.clear();
+        buffer.places.clear();
+        buffer.out = 0;
         buffer.starved = 0;
     }
-    m_pending = 0;
+    m_writes = 0;
     m_kick_pending = false;
     m_kick = {};
+    m_kick_push = {};
     m_commits.assign(m_commits.size(), {});
 }
 
@@ -59,11 +59,11 @@ TimedAnswer TimedTable::submit(const Request& request, Time at) {
     if (!busy() && at >= time_of(m_quiet)) {
         // Idle: the clock starts anew with this request.
         m_origin = at;
-        m_cycle = m_next_slot = m_quiet = 0;
+        m_cycle = m_next_slot = m_quiet = m_armed = 0;
         std::fill(m_read_free.begin(), m_read_free.end(), 0);
         std::fill(m_write_free.begin(), m_write_free.end(), 0);
-        for (StoreBuffer& buffer : m_buffers) buffer.lingering.clear();
         m_commits.assign(m_commits.size(), {});
+        m_kick = {};
     }
     const CuckooTable::Buckets buckets = m_table.buckets_of(request.key);
     const Cycle cycle = admit(request, buckets, std::max(cycle_at_or_after(at), m_next_slot));
@@ -108,24 +108,29 @@ bool TimedTable::banks_free(const CuckooTable::Buckets& buckets, Cycle cycle) co
 
 bool TimedTable::has_credit(const Request& request, Cycle cycle) const {
     if (request.operation == Operation::kLookup) return true;
+    const std::size_t kept = m_kick.busy ? 1 : 0;
     for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) {
-        if (places_held(choice, cycle) >= m_store_buffer) return false;
+        if (places_held(choice, cycle) + kept >= m_store_buffer) return false;
     }
-    if (request.operation != Operation::kInsert || !m_kick_pending) return true;
-    std::uint64_t may_stash = m_table.stashed();
-    for (const Commit& commit : m_commits) may_stash += commit.inserts && commit.cycle > cycle;
-    return may_stash < m_table.config().stash;
+    return request.operation != Operation::kInsert || stash_has_credit(cycle);
 }
 
-std::size_t TimedTable::places_held(std::uint32_t choice, Cycle cycle) const {
-    const StoreBuffer& buffer = m_buffers[choice];
-    std::size_t held = buffer.waiting.size();
-    for (const Cycle until : buffer.lingering) held += until > cycle ? 1 : 0;
-    // Until it commits, a request holds a place of each choice.
+bool TimedTable::stash_has_credit(Cycle cycle) const {
+    const std::uint64_t stash = m_table.config().stash;
+    if (stash == 0) return true;  // nor is anything kicked
+    std::uint64_t may_stash = m_table.stashed();
+    bool inserting = false;
     for (const Commit& commit : m_commits) {
-        const bool wrote = (commit.writes >> choice & 1U) != 0;
-        held += commit.cycle > cycle && commit.mutates && !wrote ? 1 : 0;
+        if (commit.edge < cycle || !commit.inserts) continue;
+        inserting = true;
+        may_stash += commit.stashes ? 0 : 1;
     }
+    return may_stash < stash || (!m_kick_pending && !inserting);
+}
+
+std::size_t TimedTable::places_held(std::uint32_t choice, Cycle edge) const {
+    std::size_t held = m_buffers[choice].places.size();
+    for (const Commit& commit : m_commits) held += commit.mutates && commit.edge >= edge ? 1 : 0;
     return held;
 }
 
@@ -138,19 +143,25 @@ void TimedTable::read_banks(const CuckooTable::Buckets& buckets, Cycle cycle) {
 
 void TimedTable::record_commit(const Request& request, const Answer& answer, std::uint64_t stashed,
                                Cycle cycle) {
-    const Cycle commits = cycle + latency_cycles();
-    Commit commit{.cycle = commits, .mutates = request.operation != Operation::kLookup};
+    const Cycle edge = cycle + latency_cycles();
+    Commit commit{.edge = edge,
+                  .mutates = request.operation != Operation::kLookup,
+                  .inserts = request.operation == Operation::kInsert,
+                  .push = {}};
     if (m_table.written()) {
         commit.writes = 1U << m_table.written()->choice;
-        push_write(commits - 1);
+        commit.push = push_at(edge);
     }
-    const bool to_stash = m_table.stashed() != stashed;
-    if (to_stash) commit.writes |= kStashBit;
-    commit.inserts = request.operation == Operation::kInsert && answer.done() && !to_stash;
-    m_commits[commits & (m_commits.size() - 1)] = commit;
-    if (!m_kick_pending && m_table.kicking()) {
+    // A DELETE from a slot looks for an entry to arm.
+    const bool in_stash = answer.done() && !m_table.written();
+    if (in_stash || (answer.done() && request.operation == Operation::kDelete)) {
+        commit.writes |= kStashBit;
+    }
+    commit.stashes = commit.inserts && m_table.stashed() != stashed;
+    m_commits[edge & (m_commits.size() - 1)] = commit;
+    if (commit.stashes || (!m_kick_pending && m_table.kicking())) {
         m_kick_pending = true;
-        m_kick.ready = commits;
+        m_armed = edge;
     }
 }
 
@@ -161,18 +172,25 @@ void TimedTable::count(const Request& request, const Answer& answer) {
     m_counters.inserts += request.operation == Operation::kInsert && answer.done() ? 1 : 0;
 }
 
-void TimedTable::push_write(Cycle ready) {
+TimedTable::Push TimedTable::push_at(Cycle edge) {
     const CuckooTable::Place& place = *m_table.written();
-    StoreBuffer& buffer = m_buffers[place.choice];
-    const std::uint64_t location = place.bucket * m_table.config().slots + place.slot;
-    for (SlotWrite& write : buffer.waiting) {
-        if (write.location != location || write.dead) continue;
+    ++m_writes;
+    return {.edge = edge,
+            .choice = place.choice,
+            .write = {.location = place.bucket * m_table.config().slots + place.slot,
+                      .bank = bank_of(place.choice, place.bucket)},
+            .valid = true};
+}
+
+void TimedTable::push(const Push& push) {
+    StoreBuffer& buffer = m_buffers[push.choice];
+    for (std::size_t i = buffer.out; i < buffer.places.size(); ++i) {
+        SlotWrite& write = buffer.places[i];
+        if (write.location != push.write.location || write.dead) continue;
         write.dead = true;
         ++m_counters.dead_writes;
     }
-    buffer.waiting.push_back(
-        {.location = location, .bank = bank_of(place.choice, place.bucket), .ready = ready});
-    ++m_pending;
+    buffer.places.push_back(push.write);
 }
 
 void TimedTable::run_until(Cycle cycle) {
@@ -181,39 +199,59 @@ void TimedTable::run_until(Cycle cycle) {
 }
 
 void TimedTable::step(Cycle cycle) {
-    for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) {
-        if (!m_buffers[choice].waiting.empty()) drain(choice, cycle);
+    Push& request_push = commit_of(cycle).push;
+    for (Push* due : {&request_push, &m_kick_push}) {
+        if (!due->valid || due->edge != cycle) continue;
+        push(*due);
+        due->valid = false;
     }
-    if (m_kick_pending) step_kick(cycle);
+    for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) drain(choice, cycle);
+    step_kick(cycle);
+    for (StoreBuffer& buffer : m_buffers) give_back(buffer, cycle);
 }
 
 void TimedTable::drain(std::uint32_t choice, Cycle cycle) {
     StoreBuffer& buffer = m_buffers[choice];
-    std::erase_if(buffer.lingering, [&](Cycle until) { return until <= cycle; });
-    while (!buffer.waiting.empty() && buffer.waiting.front().dead &&
-           buffer.waiting.front().ready <= cycle) {
-        buffer.waiting.erase(buffer.waiting.begin());
-        --m_pending;
+    if (buffer.out == buffer.places.size()) return;
+    const bool skips = buffer.places[buffer.out].dead;
+    if (skips) {
+        // A dead write need not linger: the newer one holds its location.
+        buffer.places[buffer.out++].over = cycle + 2;
+        buffer.starved = 0;
+        if (buffer.out == buffer.places.size() || buffer.places[buffer.out].dead) return;
     }
-    if (buffer.waiting.empty() || buffer.waiting.front().ready > cycle) return;
-    const std::uint32_t bank = buffer.waiting.front().bank;
-    Cycle& free = m_write_port ? m_write_free[bank] : m_read_free[bank];
+    SlotWrite& first = buffer.places[buffer.out];
+    Cycle& free = m_write_port ? m_write_free[first.bank] : m_read_free[first.bank];
     if (free > cycle) {
-        wait_for_bank(buffer.starved, cycle);
+        if (!skips) wait_for_bank(buffer.starved, cycle);
         return;
     }
     free = cycle + m_figures.bank_busy;
+    first.over = cycle + m_figures.sram_cycles + 2;
+    ++buffer.out;
     buffer.starved = 0;
-    buffer.lingering.push_back(cycle + m_figures.sram_cycles + 2);
-    buffer.waiting.erase(buffer.waiting.begin());
-    --m_pending;
     ++m_counters.drains;
     m_counters.dynamic_fj += m_figures.slot_write_fj;
-    m_quiet = std::max(m_quiet, cycle + m_figures.sram_cycles + 2 + m_figures.bank_busy);
+    m_quiet = std::max(m_quiet, cycle + m_figures.bank_busy);
+}
+
+void TimedTable::give_back(StoreBuffer& buffer, Cycle cycle) {
+    constexpr std::size_t kMost = 2;
+    std::size_t over = 0;
+    while (over < kMost && over < buffer.out && buffer.places[over].over <= cycle + 1) ++over;
+    if (over == 0) return;
+    buffer.places.erase(buffer.places.begin(),
+                        buffer.places.begin() + static_cast<std::ptrdiff_t>(over));
+    buffer.out -= over;
+    m_writes -= static_cast<std::uint32_t>(over);
 }
 
 void TimedTable::wait_for_bank(Cycle& starved, Cycle cycle) {
     ++m_counters.conflicts;
+    starve(starved, cycle);
+}
+
+void TimedTable::starve(Cycle& starved, Cycle cycle) {
     if (++starved < kPatience) return;
     starved = 0;
     if (m_next_slot <= cycle + 1) ++m_counters.stolen;
@@ -221,23 +259,31 @@ void TimedTable::wait_for_bank(Cycle& starved, Cycle cycle) {
 }
 
 void TimedTable::step_kick(Cycle cycle) {
+    m_kick.busy = m_kick.state != KickState::kIdle;
     if (cycle < m_kick.ready) return;
-    if (m_kick.committing) {
-        commit_kick(cycle);
-    } else if (m_kick.reading) {
-        read_for_kick(cycle);
-    } else {
-        pick_kick(cycle);
+    switch (m_kick.state) {
+        case KickState::kIdle:
+            if (m_kick_pending && m_armed <= cycle) m_kick.state = KickState::kPick;
+            break;
+        case KickState::kPick:
+            pick_kick();
+            break;
+        case KickState::kRead:
+            read_for_kick(cycle);
+            break;
+        case KickState::kCommit:
+            commit_kick(cycle);
+            break;
     }
 }
 
-void TimedTable::pick_kick(Cycle cycle) {
+void TimedTable::pick_kick() {
     const std::optional<std::uint64_t> key = m_table.kicking();
-    if (!key) {
-        m_kick_pending = false;
-        return;
-    }
-    m_kick = {.reading = true, .key = *key, .reads_left = m_table.kick_reads(), .ready = cycle + 1};
+    m_kick_pending = key.has_value();
+    m_kick.state = key ? KickState::kRead : KickState::kIdle;
+    m_kick.key = key.value_or(0);
+    m_kick.reads_left = m_table.kick_reads();
+    m_kick.starved = 0;
 }
 
 void TimedTable::read_for_kick(Cycle cycle) {
@@ -254,28 +300,38 @@ void TimedTable::read_for_kick(Cycle cycle) {
         return;
     }
     // The SRAM, then the error correction.
-    m_kick.reading = false;
-    m_kick.committing = true;
-    m_kick.ready = cycle + m_figures.sram_cycles + 1;
-    m_quiet = std::max(m_quiet, m_kick.ready + 1);
+    m_kick.state = KickState::kCommit;
+    m_kick.ready = cycle + m_figures.sram_cycles + 2;
+    m_kick.starved = 0;
+    m_quiet = std::max(m_quiet, cycle + m_figures.bank_busy);
 }
 
 void TimedTable::commit_kick(Cycle cycle) {
+    // A removal in the meantime aborts the kick.
+    if (m_table.kicking() != std::optional(m_kick.key)) {
+        m_kick.state = KickState::kIdle;
+        return;
+    }
     // A request's commit goes first where both would write the stash or one choice. Of an entry
     // that may go to any choice the one is known only then, so that a write of either holds it up.
-    const Commit& commit = m_commits[(cycle + 1) & (m_commits.size() - 1)];
-    const std::uint32_t may_write = m_table.kick_reads() | kStashBit;
-    if (commit.cycle == cycle + 1 && (commit.writes & may_write) != 0) return;
-    const bool full = std::any_of(m_buffers.begin(), m_buffers.end(), [&](const StoreBuffer& b) {
-        return b.waiting.size() >= m_store_buffer;
-    });
-    if (full) return;
-    m_kick.committing = false;
-    m_kick.ready = cycle + 1;
-    // A removal in the meantime aborts the kick.
-    if (m_table.kicking() != std::optional(m_kick.key)) return;
+    const std::uint32_t choices = m_table.kick_reads();
+    const Commit& commit = commit_of(cycle + 1);
+    bool waits = commit.edge == cycle + 1 && (commit.writes & (choices | kStashBit)) != 0;
+    for (std::uint32_t choice = 0; choice < m_buffers.size(); ++choice) {
+        if ((choices >> choice & 1U) == 0) continue;
+        waits |= places_held(choice, cycle + 1) >= m_store_buffer;
+    }
+    if (waits) {
+        starve(m_kick.starved, cycle);
+        return;
+    }
+    const std::uint64_t stashed = m_table.stashed();
     m_table.kick();
-    if (m_table.written()) push_write(cycle + 1);
+    m_kick_pending = m_table.kicking().has_value();
+    if (m_table.written()) m_kick_push = push_at(cycle + 1);
+    // After a swap the walk goes on with the victim.
+    const bool ends = m_table.stashed() != stashed || !m_table.written();
+    m_kick.state = ends ? KickState::kIdle : KickState::kPick;
 }
 
 }  // namespace kvplane::index

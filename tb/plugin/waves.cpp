@@ -10,23 +10,23 @@
 
 namespace kvplane::rtl {
 
-WavesOption WavesOption::parse(const std::string& text) {
+WavesOption WavesOption::parse(const std::string& text, std::string_view option) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos) return {text, {}, Time::never()};
     const std::string window = text.substr(colon + 1);
     const std::size_t comma = window.find(',');
     if (colon == 0 || comma == std::string::npos) {
-        throw UserError(fmt::format("--waves {}: should be FILE or FILE:from,to", text));
+        throw UserError(fmt::format("{} {}: should be FILE or FILE:from,to", option, text));
     }
     try {
-        const WavesOption option{text.substr(0, colon), parse_time(window.substr(0, comma)),
+        const WavesOption parsed{text.substr(0, colon), parse_time(window.substr(0, comma)),
                                  parse_time(window.substr(comma + 1))};
-        if (option.to <= option.from) {
-            throw UserError(fmt::format("--waves {}: the window ends before it begins", text));
+        if (parsed.to <= parsed.from) {
+            throw UserError(fmt::format("{} {}: the window ends before it begins", option, text));
         }
-        return option;
+        return parsed;
     } catch (const std::invalid_argument& error) {
-        throw UserError(fmt::format("--waves {}: {}", text, error.what()));
+        throw UserError(fmt::format("{} {}: {}", option, text, error.what()));
     }
 }
 

@@ -20,7 +20,9 @@ struct WavesOption {
     Time from;
     Time to = Time::never();
 
-    [[nodiscard]] static WavesOption parse(const std::string& text);
+    /// `option` is the one that `text` was given to, for what is wrong. Throws UserError.
+    [[nodiscard]] static WavesOption parse(const std::string& text,
+                                           std::string_view option = "--waves");
 };
 
 class Waves {

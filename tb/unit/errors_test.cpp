@@ -136,6 +136,45 @@ TEST_F(EngineErrors, ABadSlotInABucketBeingKickedStaysWhereItIs) {
     }
 }
 
+TEST_F(EngineErrors, ABadSlotIsNeverTheVictimOfAKick) {
+    fill();
+    spoil(m_keys[3], 3, {20, 21});
+    // Of the crowd's two buckets the bad slot spoils one; more keys than fit share the other with
+    // the crowd, and a third one among them: their kicks go through all three.
+    std::vector<std::uint64_t> others;
+    std::uint64_t third = 0;
+    for (std::uint64_t n = 1; others.size() < 6; ++n) {
+        const std::uint64_t key = TwinBench::key_of(n);
+        for (std::uint32_t good = 0; good < 2; ++good) {
+            const bool shares = m_table.bucket_of(good, key) == m_table.bucket_of(good, m_keys[0]);
+            const std::uint64_t other = m_table.bucket_of(1 - good, key);
+            if (!shares || other == m_table.bucket_of(1 - good, m_keys[0])) continue;
+            if (others.empty()) {
+                if (ask(Operation::kLookup, key).uncorrectable) continue;
+                third = other;
+            }
+            if (other == third && !ask(Operation::kLookup, key).uncorrectable) {
+                others.push_back(key);
+            }
+        }
+    }
+    const std::uint32_t before = m_bench.read(Register::kKicks);
+    for (std::uint32_t round = 0; round < 20; ++round) {
+        for (const std::uint64_t key : others) {
+            ASSERT_EQ(ask(Operation::kInsert, key).status, Status::kDone);
+        }
+        for (const std::uint64_t key : others) {
+            ASSERT_EQ(ask(Operation::kDelete, key).status, Status::kDone);
+        }
+        for (std::uint32_t i = 0; i < 8; ++i) {
+            const Answer found = ask(Operation::kLookup, m_keys[i]);
+            ASSERT_EQ(found.status, i == 3 ? Status::kUncorrectable : Status::kHit)
+                << "key " << i << ", round " << round;
+        }
+    }
+    EXPECT_GT(m_bench.read(Register::kKicks), before + 400);
+}
+
 TEST_F(EngineErrors, ScrubCorrectsRowByRow) {
     fill();
     for (std::uint32_t i = 0; i < 8; ++i) spoil(m_keys[i], i, {i, 100});

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "explore/platform.h"
+#include "host_driver/control/load_split.h"
+#include "host_driver/control/prefetch_metrics.h"
 #include "host_driver/driver/host_issued.h"
 #include "model/index/tlm_index.h"
 #include "tests/support/systemc_test.h"
@@ -161,6 +163,71 @@ TEST_F(FrameWaitTest, U9FrameWaitThenLink) {
     EXPECT_TRUE(moves.stage_sum_ps(engine::Stage::kFrameWait) == Time::from_us(100).ps);
     EXPECT_TRUE(moves.stage_sum_ps(engine::Stage::kLink) == Time::from_us(100).ps);
     plane.audit();
+}
+
+TEST(LoadSplitTest, U8FetchOrRecompute) {
+    control::PrefixPrice price{.blocks = 10,
+                               .fetch = Time::from_us(100),
+                               .recompute = Time::from_us(500),
+                               .link_backlog = {},
+                               .compute_backlog = {}};
+    EXPECT_EQ(control::split_time(price, 0), Time::from_us(1'000));
+    EXPECT_EQ(control::split_time(price, 10), Time::from_us(5'000));
+    EXPECT_EQ(control::best_split(price), 1U);
+    EXPECT_EQ(control::split_time(price, 1), Time::from_us(900));
+    for (const std::int64_t backlog_us : {0, 1'000, 4'000, 4'001, 9'000}) {
+        price.link_backlog = Time::from_us(backlog_us);
+        EXPECT_EQ(control::recompute_beats_fetch(price), backlog_us > 4'000) << backlog_us;
+    }
+}
+
+/// Prefetches through the copy engine of the bare setting: 100 us a block, one after another.
+class PrefetchTest : public test::SystemCTest, public driver::MoveClient {
+public:
+    void run_done(std::uint32_t token, engine::Status, std::size_t) override {
+        ends.at(token) = now();
+    }
+    std::array<Time, 4> ends{};
+};
+
+TEST_F(PrefetchTest, U11PrefetchAccuracy) {
+    const explore::RunConfig config = bare_config(4);
+    gpu::HbmPool hbm(4, config.block.bytes(), false);
+    driver::MoveMetrics moves;
+    index::TlmIndex index(config.card.index);
+    card::Type3Card card("card", config.card, config.block.bytes(), index);
+    driver::HostIssuedDriver driver(config.driver, config.card.tier_capacity, 4, hbm, moves);
+    driver.copy_engine.mem.bind(card.bulk);
+    driver.set_client(*this);
+    const auto order = [&](driver::MoveKind kind, std::uint32_t i) {
+        const driver::Move move{{i}, {0, i}, i};
+        driver.submit({.kind = kind,
+                       .token = i,
+                       .decided = now(),
+                       .frames_ready = now(),
+                       .deadline = {},
+                       .moves = {&move, 1}});
+    };
+    for (std::uint32_t i = 0; i < 4; ++i) order(driver::MoveKind::kDemote, i);
+    sc_core::sc_start();
+    const Time start = now();
+    for (std::uint32_t i = 0; i < 4; ++i) order(driver::MoveKind::kPrefetch, i);
+    sc_core::sc_start();
+
+    control::PrefetchMetrics metrics;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        metrics.prefetched();
+        EXPECT_EQ(ends.at(i) - start, Time::from_us(100 * (i + 1)));
+    }
+    // The third comes 50 us late, the fourth is never read.
+    for (const auto& [block, needed_us] : {std::pair{0U, 100}, {1U, 250}, {2U, 250}}) {
+        metrics.read(start + Time::from_us(needed_us), ends.at(block));
+    }
+    metrics.wasted(config.block.bytes());
+    EXPECT_DOUBLE_EQ(metrics.accuracy().value_or(-1), 0.75);
+    EXPECT_DOUBLE_EQ(metrics.timely().value_or(-1), 0.50);
+    EXPECT_EQ(metrics.wasted(), Bytes::from_mib(5));
+    EXPECT_EQ(control::PrefetchMetrics{}.accuracy(), std::nullopt);
 }
 
 TEST(StageTest, U14StagesAndLookupShare) {

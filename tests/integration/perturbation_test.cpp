@@ -30,7 +30,12 @@ enum class In {
     kScan,       ///< kCard fed by another generator
     kLoop,
     kAgents,
-    kOnEvict,  ///< kCard that writes blocks as they leave
+    kLazy,       ///< kCard that writes blocks in the background
+    kSlowFill,   ///< kCard with a decoder that takes long to fill
+    kRegulated,  ///< kCard with tenants that are limited
+    kCoalesced,  ///< kCard with completions written together
+    kPasid,      ///< kCard with translations
+    kOnEvict,    ///< kCard that writes blocks as they leave
 };
 
 Sets setting(In in, const std::string& folder) {
@@ -78,6 +83,17 @@ Sets setting(In in, const std::string& folder) {
                         "workload.agents.requests=40",        "workload.agents.initial_tokens=100",
                         "workload.agents.appended_tokens=40", "workload.agents.output_tokens=6",
                         "workload.agents.max_context=400",    "workload.agents.pause_median=5 ms"};
+        case In::kLazy:
+            return card + Sets{"host.demotion=lazy"};
+        case In::kSlowFill:
+            return card + Sets{"card.codec.fill=300 ns"};
+        case In::kRegulated:
+            return card +
+                   Sets{"card.scheduler.tenant_rate=1 GB/s", "card.scheduler.tenant_burst=0 B"};
+        case In::kCoalesced:
+            return card + Sets{"card.completion.coalesce=4"};
+        case In::kPasid:
+            return card + Sets{"card.address_cache.pasid=true", "card.address_cache.page=64 KiB"};
         case In::kOnEvict:
             return card + Sets{"host.demotion=on-evict"};
     }
@@ -156,11 +172,14 @@ const std::vector<Probe> kProbes{
     {"host.reserve", "full", In::kCard},
     {"host.watermark", "50 %", In::kCard},
     {"host.demotion", "on-evict", In::kCard},
+    {"host.lazy_below", "0 %", In::kLazy, In::kCard},
+    {"host.lazy_batch", "1", In::kLazy, In::kCard},
     {"control.replacement", "fifo", In::kCard},
     {"control.admission", "counter", In::kCard},
     {"control.tier_eviction", "fifo", In::kCard},
     {"control.store", "threshold", In::kOnEvict},
     {"driver.mechanism", "copy-engine", In::kCard},
+    {"driver.queue", "portal", In::kCard, In::kCopy},
     {"driver.poll_interval", "200 ns", In::kCard, In::kCopy},
     {"driver.submit", "220 ns", In::kCard, In::kCopy},
     {"driver.ring_entries", "2", In::kCard, In::kCopy},
@@ -188,10 +207,22 @@ const std::vector<Probe> kProbes{
     {"card.completion.fence", "read_flush", In::kCard, In::kCopy},
     {"card.completion.read_flush", "1 us", In::kReadFlush, In::kCard},
     {"card.completion.entry", "64 B", In::kCard, In::kCopy},
+    {"card.completion.coalesce", "4", In::kCard, In::kCopy},
+    {"card.completion.coalesce_time", "3 us", In::kCoalesced, In::kCard},
+    {"card.device_flight", "2 us", In::kCard, In::kCopy},
+    {"card.address_cache.pasid", "true", In::kCard, In::kCopy},
+    {"card.address_cache.entries", "4", In::kPasid, In::kCard},
+    {"card.address_cache.page", "4 KiB", In::kPasid, In::kCard},
+    {"card.address_cache.hit", "500 ns", In::kPasid, In::kCard},
+    {"card.address_cache.miss", "5 us", In::kPasid, In::kCard},
     {"card.host_memory", "200 ns", In::kCard, In::kCopy},
     {"card.check", "32 ns", In::kCard, In::kCopy},
     {"card.schedule", "8 ns", In::kCard, In::kCopy},
     {"card.in_flight", "1", In::kCard, In::kCopy},
+    {"card.scheduler.tenant_rate", "100 MB/s", In::kRegulated, In::kCopy},
+    {"card.scheduler.tenant_burst", "1 GiB", In::kRegulated, In::kCard},
+    {"card.scheduler.tenant_aging", "1 us", In::kRegulated, In::kCard},
+    {"card.scheduler.destination_quota", "4 KiB", In::kSlowFill, In::kCopy},
     {"card.staging", "4 KiB", In::kCard, In::kCopy},
     {"card.dma.read_outstanding", "8", In::kCard, In::kCopy},
     {"card.dma.read_size", "64 B", In::kCard, In::kCopy},
@@ -267,6 +298,14 @@ const std::map<std::string, std::string> kRest{
     {"card.link.write_credits", kOfHostLines},
     {"card.link.response_credits", kOfHostLines},
     {"card.link.mrrs", "an upper bound of card.dma.read_size; BoundsBind"},
+    {"card.scheduler.policy", "deadlines are in order of arrival; SchedulerTest"},
+    {"card.scheduler.in_flight", "the same; SchedulerTest"},
+    {"card.scheduler.quantum", "there is one tenant; SchedulerTest"},
+    {"card.scheduler.late_drop", "nothing is prefetched; SchedulerTest"},
+    {"card.scheduler.stall_timeout", "no destination stalls; SchedulerTest"},
+    {"card.pin_budget", "no host of a run pins; ControlIntentsTest"},
+    {"card.longest_pin", "no host of a run pins; ControlIntentsTest"},
+    {"card.policy_lines_log2", "no host of a run writes policy; ControlIntentsTest"},
     {"card.chunk", "unit of CRC and codec, of which raw blocks in burst have no cost; BoundsBind"},
     {"card.payload", "bytes are checked, and take the time that sizes take; PayloadTakesNoTime"},
 };

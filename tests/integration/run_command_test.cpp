@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -267,6 +268,103 @@ TEST_F(RunCommandTest, KilledRunLeavesTheOldResult) {
     command.kill();
     EXPECT_EQ(read_text(m_folder / "there/result.json"), old);
     EXPECT_THAT(read_text(m_folder / "there/config.yaml"), HasSubstr("turns: 30 "));
+}
+
+TEST_F(RunCommandTest, ChecksChangeNothing) {
+    ASSERT_EQ(kvplane(run({"--out", "a"})).exit_code, 0);
+    ASSERT_EQ(kvplane(run({"--out", "b", "--check", "--events", "e.json"})).exit_code, 0);
+    EXPECT_EQ(comparable("a"), comparable("b"));
+}
+
+/// Small enough to look at all of it: every span has its place, none lies over another.
+TEST_F(RunCommandTest, EventsAreATraceOfTheCard) {
+    ASSERT_EQ(
+        kvplane(run({"--out", "there", "--events", "e.json", "--set", "host.node.kv_budget=32 GiB"},
+                    120))
+            .exit_code,
+        0);
+    const nlohmann::json trace = nlohmann::json::parse(read_text(m_folder / "e.json"));
+    std::map<int, std::string> names;
+    std::map<int, std::vector<std::pair<double, double>>> spans;
+    for (const auto& event : trace["traceEvents"]) {
+        if (event["name"] == "thread_name") {
+            names[event["tid"]] = event["args"]["name"];
+        } else if (event["ph"] == "X") {
+            spans[event["tid"]].emplace_back(event["ts"], event["dur"]);
+        }
+    }
+    std::map<std::string, std::size_t> count;
+    for (auto& [tid, of] : spans) {
+        ASSERT_TRUE(names.contains(tid));
+        std::sort(of.begin(), of.end());
+        for (std::size_t i = 0; i < of.size(); ++i) {
+            EXPECT_GT(of[i].second, 0);
+            // Microseconds as doubles.
+            if (i == 0) continue;
+            EXPECT_GE(of[i].first + 1e-3, of[i - 1].first + of[i - 1].second);
+        }
+        count[names[tid].substr(0, names[tid].find_last_not_of("0123456789 ") + 1)] += of.size();
+    }
+    const auto placement = result("there")["placement"];
+    EXPECT_EQ(count["uplink"], placement["promotions"]);
+    EXPECT_EQ(count["downlink"], placement["demotions"]);
+    EXPECT_GT(count["uplink"], 0U);
+    EXPECT_EQ(count["DRAM"], count["uplink"] + count["downlink"]);
+    EXPECT_EQ(count["lanes"], count["DRAM"]);
+    EXPECT_EQ(count["index lookup"], count["DRAM"]);
+    EXPECT_EQ(count["record"], count["uplink"]);
+    EXPECT_EQ(count["submission"], count["completion"]);
+    EXPECT_EQ(count["submission"], count["fetch"]);
+    EXPECT_GE(count["fetch"], count["commit"]);
+    EXPECT_EQ(count["fence"], 0U) << "a flag in band takes no time";
+    // One job drains at a time.
+    EXPECT_EQ(std::count_if(names.begin(), names.end(),
+                            [](const auto& name) { return name.second.starts_with("uplink"); }),
+              1);
+}
+
+TEST_F(RunCommandTest, EventsOfAWindow) {
+    const auto spans = [&](const std::string& option) {
+        EXPECT_EQ(kvplane(run({"--out", "there", "--events", option})).exit_code, 0);
+        std::vector<std::pair<double, double>> all;
+        const nlohmann::json trace = nlohmann::json::parse(read_text(m_folder / "e.json"));
+        for (const auto& event : trace["traceEvents"]) {
+            if (event["ph"] == "X") all.emplace_back(event["ts"], event["dur"]);
+        }
+        return all;
+    };
+    const auto all = spans("e.json");
+    const auto some = spans("e.json:5 s,9 s");
+    EXPECT_GT(some.size(), 0U);
+    EXPECT_LT(some.size(), all.size());
+    for (const auto& [from, length] : some) {
+        EXPECT_LT(from, 9e6);
+        EXPECT_GE(from + length, 5e6);
+    }
+}
+
+TEST_F(RunCommandTest, KilledRunLeavesNoHalfEvents) {
+    Arguments arguments = long_run();
+    arguments.insert(arguments.end(), {"--events", "e.json"});
+    Command command(m_folder, arguments);
+    while (!fs::exists(m_folder / "there")) usleep(1'000);
+    usleep(50'000);
+    command.kill();
+    EXPECT_FALSE(fs::exists(m_folder / "e.json"));
+}
+
+TEST_F(RunCommandTest, MistakesInEvents) {
+    const auto with = [](const std::string& events, Arguments more = {}) {
+        Arguments arguments{"run", baseline(), "--out", "there", "--events", events};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    };
+    expect_mistake(with("e.json", {"--set", "driver.mechanism=copy-engine"}),
+                   "driver.mechanism: --events is of intents to the card");
+    expect_mistake(with("e.json:2 s,1 s"), "--events e.json:2 s,1 s: the window ends before");
+    expect_mistake(with("e.json:2 s"), "should be FILE or FILE:from,to");
+    expect_mistake(with("none/e.json"), "none/e.json: cannot be written");
+    EXPECT_FALSE(fs::exists(m_folder / "e.json"));
 }
 
 TEST_F(RunCommandTest, InfeasibleRequestsAreReportedAndTheRestIsServed) {

@@ -139,9 +139,10 @@ protected:
     }
 
     static void check_tier(const Platform& platform) {
-        const engine::TierAllocator& frames = platform.card().data_plane().tier().frames();
-        EXPECT_LE(platform.control().tier_used(), frames.capacity());
-        EXPECT_LE(platform.card().data_plane().counters().tier_high_water, frames.capacity());
+        const std::uint64_t capacity = platform.card().data_plane().tier().room().capacity() /
+                                       engine::granules(platform.hbm().block());
+        EXPECT_LE(platform.control().tier_used(), capacity);
+        EXPECT_LE(platform.card().data_plane().counters().tier_high_water, capacity);
     }
 
     std::uint64_t m_preemptions = 0;
@@ -150,6 +151,17 @@ protected:
     std::uint64_t m_promotions = 0;
     std::uint64_t m_skipped = 0;
 };
+
+TEST_F(RunInvariantsTest, TheCardsBooksAreKeptWhereAskedFor) {
+    simulate(small_setting(), [](Platform& p) {
+        const auto& counters = p.card().data_plane().counters();
+        ASSERT_NE(p.checker(), nullptr);
+        // Taken in, crossed, completed; room and commit of what came, version of what was read.
+        EXPECT_GE(p.checker()->checks(), 2 * counters.intents + 3 * counters.demoted_blocks +
+                                             3 * counters.promoted_blocks);
+        EXPECT_GT(counters.promoted_blocks, 0U);
+    });
+}
 
 TEST_F(RunInvariantsTest, HoldInRandomSessions) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -232,7 +244,9 @@ TEST_F(RunInvariantsTest, HoldForBlocksOfOddSizes) {
         simulate(small_setting() + odd, [&](Platform& platform) {
             check(platform);
             EXPECT_EQ(platform.hbm().block(), Bytes{8190});
-            EXPECT_EQ(platform.card().data_plane().tier().frames().capacity(), 256U);
+            EXPECT_EQ(platform.card().data_plane().tier().room().capacity() /
+                          engine::granules(platform.hbm().block()),
+                      256U);
         });
     }
     EXPECT_GT(m_promotions, 0U);

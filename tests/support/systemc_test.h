@@ -22,6 +22,16 @@ public:
     SystemCTest(const SystemCTest&) = delete;
     SystemCTest& operator=(const SystemCTest&) = delete;
 
+    /// A new kernel, for a test that simulates more than once. All modules must be gone.
+    static void fresh_kernel() {
+        // The old context is left as it is: a kernel stopped by an exception cannot be taken
+        // apart safely, and a test process is short. It stays reachable, so that it is no leak.
+        static auto& left = *new std::vector<sc_core::sc_simcontext*>();
+        left.push_back(sc_core::sc_curr_simcontext);
+        sc_core::sc_curr_simcontext = new sc_core::sc_simcontext();
+        sc_core::sc_default_global_context = sc_core::sc_curr_simcontext;
+    }
+
     ~SystemCTest() override {
         sc_core::sc_report_handler::set_handler(nullptr);
         s_current = nullptr;
@@ -34,16 +44,6 @@ protected:
         reset_report_handler();
         s_current = this;
         sc_core::sc_report_handler::set_handler(&SystemCTest::handle_report);
-    }
-
-    /// A new kernel, for a test that simulates more than once. All modules must be gone.
-    static void fresh_kernel() {
-        // The old context is left as it is: a kernel stopped by an exception cannot be taken
-        // apart safely, and a test process is short. It stays reachable, so that it is no leak.
-        static auto& left = *new std::vector<sc_core::sc_simcontext*>();
-        left.push_back(sc_core::sc_curr_simcontext);
-        sc_core::sc_curr_simcontext = new sc_core::sc_simcontext();
-        sc_core::sc_default_global_context = sc_core::sc_curr_simcontext;
     }
 
     /// Accepts warnings of this message type from here on; they are counted instead.

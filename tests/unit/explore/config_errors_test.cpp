@@ -163,8 +163,9 @@ TEST_F(ConfigErrors, ChoicesThatAreNotBuiltAreRefused) {
          "config.yaml:1: host.load_mode: 'layerwise' is not available; only async is"},
         {"card: {codec: {default: lz4}}\n",
          "config.yaml:1: card.codec.default: 'lz4' is not available; only raw is"},
-        {"driver: {queue: hdm}\n",
-         "config.yaml:1: driver.queue: 'hdm' is not available; only host-memory is"},
+        {"driver: {queue: hmd}\n",
+         "config.yaml:1: driver.queue: 'hmd' is not available; use one of host-memory, hdm, portal "
+         "(did you mean 'hdm'?)"},
     });
 }
 

@@ -250,6 +250,25 @@ TEST_F(StudyTest, TheCommandPrintsATableOrJsonAndWritesPlots) {
     EXPECT_THROW((void)study("nothing", options, json), UserError);
 }
 
+TEST_F(StudyTest, AnotherImplementationThanTheTlmFormIsTheUsersMistake) {
+    for (const char* name : {"sram", "lookup"}) {
+        for (const char* implementation : {"rtl", "lockstep"}) {
+            StudyOptions options;
+            options.sets = {std::string("card.index.implementation=") + implementation};
+            std::ostringstream out;
+            try {
+                (void)study(name, options, out);
+                FAIL() << name << " takes " << implementation;
+            } catch (const UserError& error) {
+                const std::string line = error.what();
+                EXPECT_NE(line.find("card.index.implementation"), std::string::npos) << line;
+                EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+            }
+            EXPECT_TRUE(out.str().empty());
+        }
+    }
+}
+
 TEST_F(StudyTest, AxesOutOfRangeAreTheUsersMistake) {
     for (const char* set :
          {"study.sram.srams=[32 KiB]", "study.sram.srams=[100 KiB]", "study.lookup.loads=[99 %]",

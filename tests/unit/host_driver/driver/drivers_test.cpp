@@ -77,9 +77,7 @@ public:
         for (const Done& d : done) out.push_back(d.token);
         return out;
     }
-    [[nodiscard]] const engine::TierAllocator& tier() const {
-        return m_card.data_plane().tier().frames();
-    }
+    [[nodiscard]] const engine::Tier& tier() const { return m_card.data_plane().tier(); }
 
     gpu::HbmPool hbm;
     MoveMetrics metrics;
@@ -226,10 +224,10 @@ TEST_F(CardDriverTest, CardAndHostSeeTheSameTier) {
     host.produce(0, 300);
     host.submit(MoveKind::kDemote, 0, 0, 300);
     settle();
-    EXPECT_EQ(host.tier().used(), 300U);
+    EXPECT_EQ(host.tier().blocks(), 300U);
     host.submit(MoveKind::kDiscard, 1, 10, 290);
     settle();
-    EXPECT_EQ(host.tier().used(), 10U);
+    EXPECT_EQ(host.tier().blocks(), 10U);
 }
 
 TEST_F(CardDriverTest, CpuPostsOneDescriptorAfterAnother) {

@@ -244,7 +244,7 @@ TEST_P(ResetTest, InMidTraffic) {
         for (const std::uint64_t number : traffic.take_coming()) {
             if (check(number, false) == Status::kOk) arrived.push_back(number);
         }
-        EXPECT_EQ(bench.card.data_plane().tier().frames().used(), present) << "frames that leaked";
+        EXPECT_EQ(bench.card.data_plane().tier().blocks(), present) << "frames that leaked";
         if (!effect.index) {
             EXPECT_EQ(present, 0U);
         }

@@ -38,22 +38,44 @@ void Host::end_of_elaboration() {
     bulk->open_bulk(engine::BulkDirection::kWrite, {UINT64_MAX}, *this);
 }
 
-void Host::set_up() {
+void Host::set_up(management::QueuePlace place, std::uint16_t tenant) {
+    m_place = place;
+    m_ring_memory = read_register(management::kRingMemoryRegister);
     m_rings = {};
     m_generation = static_cast<std::uint8_t>(read_register(8));
-    EXPECT_TRUE(write_register(management::kWindowRegisters + 8 * kWindow, kSlots));
+    EXPECT_TRUE(write_register(management::kCommandRegister, management::kBusMasterEnable));
     for (std::uint32_t q = 0; q < kQueues; ++q) {
+        const auto window = [&](management::WindowRegister which, std::uint64_t value) {
+            EXPECT_TRUE(write_register(management::window_register(q, kWindow, which), value));
+        };
+        window(management::WindowRegister::kBase, kDevice);
+        window(management::WindowRegister::kStride, m_block.count);
+        window(management::WindowRegister::kSlots, kSlots);
         const auto set = [&](QueueRegister which, std::uint64_t value) {
             EXPECT_TRUE(write_register(management::queue_register(q, which), value));
         };
-        set(QueueRegister::kSubmissionBase, kSubmissions + q * kRing);
+        set(QueueRegister::kSubmissionBase, submissions(q));
+        set(QueueRegister::kPlace, static_cast<std::uint64_t>(place));
         set(QueueRegister::kCompletionBase, kCompletions + q * kRing);
         set(QueueRegister::kEntries, m_entries);
+        set(QueueRegister::kTenant, tenant);
+        set(QueueRegister::kRegionBase, kLists);
+        set(QueueRegister::kRegionSize, kDevice - kLists);
         set(QueueRegister::kEnable, 1);
-        // Old completions must not look new.
+        // Old descriptors and completions must not look new.
+        const std::vector<std::uint8_t> unwritten(m_entries * sizeof(Intent));
+        if (place == management::QueuePlace::kHostMemory) {
+            m_memory.write(submissions(q), unwritten);
+        }
         const std::vector<std::uint8_t> empty(m_entries * sizeof(CompletionEntry));
         m_memory.write(kCompletions + q * kRing, empty);
     }
+}
+
+std::uint64_t Host::submissions(std::uint32_t queue) const {
+    return m_place == management::QueuePlace::kHdm
+               ? m_ring_memory + queue * m_entries * sizeof(Intent)
+               : kSubmissions + queue * kRing;
 }
 
 std::uint64_t Host::read_register(std::uint64_t offset) {
@@ -87,16 +109,19 @@ Intent Host::intent(engine::Opcode opcode, const block::BlockKey& key, std::uint
 }
 
 Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys,
-                 std::uint32_t first_slot, std::uint32_t longer_last_block) {
+                 std::uint32_t first_slot, std::uint32_t longer_last_block,
+                 std::uint32_t granules) {
+    if (granules == 0) granules = engine::granules(m_block);
     std::vector<GatherEntry> list;
     for (const block::BlockKey& key : keys) {
         list.push_back(engine::make_gather_entry(
-            key, first_slot + static_cast<std::uint32_t>(list.size()), engine::granules(m_block)));
+            key, first_slot + static_cast<std::uint32_t>(list.size()), granules));
     }
     list.back().length_4k[0] += static_cast<std::uint8_t>(longer_last_block);
     m_memory.write(m_next_list, as_bytes(list.data(), list.size()));
     Intent made = intent(opcode, {});
     made.flags = engine::kGatherList;
+    made.length_4k = granules;
     made.count = static_cast<std::uint16_t>(keys.size());
     made.target = engine::make_target(kWindow, m_next_list);
     m_next_list += list.size() * sizeof(GatherEntry);
@@ -104,14 +129,72 @@ Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys
 }
 
 std::uint32_t Host::submit(Intent made, std::uint32_t queue, bool sign) {
+    const std::uint32_t id = write_descriptor(made, queue, sign);
+    if (m_place != management::QueuePlace::kPortal) ring(queue);
+    return id;
+}
+
+std::uint32_t Host::write_descriptor(Intent made, std::uint32_t queue, bool sign) {
     Ring& ring = m_rings.at(queue);
     made.id = m_next_id++;
+    if (ring.odd_pass) made.flags |= engine::kOddPass;
     if (sign) made.crc = engine::intent_crc(made);
-    m_memory.write(kSubmissions + queue * kRing + ring.tail * sizeof(Intent), as_bytes(&made, 1));
-    ring.tail = (ring.tail + 1) % m_entries;
-    EXPECT_TRUE(write_register(management::queue_register(queue, QueueRegister::kSubmissionTail),
-                               ring.tail));
+    const std::uint64_t address = submissions(queue) + ring.tail * sizeof(Intent);
+    tlm::tlm_generic_payload payload;
+    sc_core::sc_time delay;
+    switch (m_place) {
+        case management::QueuePlace::kHostMemory:
+            m_memory.write(address, as_bytes(&made, 1));
+            break;
+        case management::QueuePlace::kHdm:
+            EXPECT_EQ(access(tlm::TLM_WRITE_COMMAND, address, as_bytes(&made, 1), delay),
+                      tlm::TLM_OK_RESPONSE);
+            break;
+        case management::QueuePlace::kPortal:
+            test::set_up(payload, tlm::TLM_WRITE_COMMAND, management::portal_of(queue), &made,
+                         sizeof(made));
+            mmio->b_transport(payload, delay);
+            EXPECT_TRUE(payload.is_response_ok());
+            break;
+    }
+    skip_descriptor(queue);
     return made.id;
+}
+
+void Host::skip_descriptor(std::uint32_t queue) {
+    Ring& ring = m_rings.at(queue);
+    ring.tail = (ring.tail + 1) % m_entries;
+    if (ring.tail == 0) ring.odd_pass = !ring.odd_pass;
+}
+
+void Host::write_late(std::uint32_t queue) {
+    const Ring& ring = m_rings.at(queue);
+    const std::uint32_t place = (ring.tail + m_entries - 1) % m_entries;
+    Intent late;
+    if (ring.odd_pass != (ring.tail == 0)) late.flags = engine::kOddPass;
+    m_memory.write(submissions(queue) + place * sizeof(Intent), as_bytes(&late, 1));
+}
+
+void Host::ring(std::uint32_t queue) {
+    EXPECT_TRUE(write_register(management::queue_register(queue, QueueRegister::kSubmissionTail),
+                               m_rings.at(queue).tail));
+}
+
+Intent Host::policy_run(const std::vector<index::PolicyChange>& changes) {
+    std::vector<index::PolicyChange> list = changes;
+    m_memory.write(m_next_list, as_bytes(list.data(), list.size()));
+    Intent made = intent(engine::Opcode::kUpdatePolicy, {});
+    made.flags = engine::kGatherList;
+    made.count = static_cast<std::uint16_t>(list.size());
+    made.target = m_next_list;
+    m_next_list += list.size() * sizeof(index::PolicyChange);
+    return made;
+}
+
+std::vector<std::uint8_t> Host::device(std::uint64_t offset, Bytes size) const {
+    std::vector<std::uint8_t> data(size.count);
+    m_window.read(offset, data);
+    return data;
 }
 
 tlm::tlm_response_status Host::access(tlm::tlm_command command, std::uint64_t address,
@@ -150,7 +233,7 @@ void Host::read_completions(std::uint32_t queue) {
         if (((entry.phase_and_flags & engine::kPhase) != 0) != ring.phase) break;
         EXPECT_EQ(entry.queue, queue);
         done.push_back(
-            {entry.id, static_cast<engine::Status>(entry.status), entry.argument, now()});
+            {entry.id, static_cast<engine::Status>(entry.status), entry.argument, now(), queue});
         ring.head = (ring.head + 1) % m_entries;
         if (ring.head == 0) ring.phase = !ring.phase;
     }
@@ -158,25 +241,27 @@ void Host::read_completions(std::uint32_t queue) {
                                ring.head));
 }
 
-void Host::write_window(std::uint16_t window, std::uint32_t slot, Bytes size,
-                        std::span<const std::uint8_t> data) {
-    EXPECT_EQ(window, kWindow);
-    EXPECT_EQ(size, m_block);
-    EXPECT_LT(slot, kSlots);
-    fill_slot(slot, data);
+bool Host::write_device(Hpa address, Bytes size, std::span<const std::uint8_t> data) {
+    const std::uint64_t offset = address.value - kDevice;
+    EXPECT_LE(offset + size.count, kDeviceSize);
+    if (refuses(offset)) return false;
+    arrivals.emplace_back(now(), offset);
+    m_window.write(offset, data);
+    return true;
 }
 
-void Host::read_window(std::uint16_t window, std::uint32_t slot, Bytes size,
-                       std::span<std::uint8_t> data) {
-    EXPECT_EQ(window, kWindow);
-    EXPECT_EQ(size, m_block);
-    EXPECT_LT(slot, kSlots);
-    m_window.read(slot * m_block.count, data);
+bool Host::read_device(Hpa address, Bytes size, std::span<std::uint8_t> data) {
+    const std::uint64_t offset = address.value - kDevice;
+    EXPECT_LE(offset + size.count, kDeviceSize);
+    if (refuses(offset)) return false;
+    m_window.read(offset, data);
+    return true;
 }
 
 Bench::Bench(const CardConfig& config, Bytes block, const std::string& name,
              std::uint32_t ring_entries)
     : m_config(config),
+      books(config.tier_capacity),
       index(config.index),
       card((name + "_card").c_str(), config, block, index),
       host((name + "_host").c_str(), block, ring_entries),
@@ -187,22 +272,12 @@ Bench::Bench(const CardConfig& config, Bytes block, const std::string& name,
     host.bulk.bind(card.bulk);
     card.dma.bind(host);
     card.data_plane().observe(host);
+    card.data_plane().observe(static_cast<engine::JobObserver&>(books));
+    card.data_plane().tier().observe(books);
     map();
 }
 
-void Bench::map() {
-    using cxl::HdmDecoders;
-    HdmDecoders& decoders = card.mem.core().decoders();
-    const std::uint64_t size = mapped_capacity(m_config).count;
-    decoders.write(HdmDecoders::kFirst + 0x08, static_cast<std::uint32_t>(size));
-    decoders.write(HdmDecoders::kFirst + 0x0C, static_cast<std::uint32_t>(size >> 32U));
-    decoders.write(HdmDecoders::kFirst + 0x10, HdmDecoders::kHostOnly | HdmDecoders::kCommit);
-    decoders.write(HdmDecoders::kGlobal, HdmDecoders::kEnable);
-    EXPECT_EQ(decoders.error(0), cxl::CommitError::kNone);
-    using management::ConfigSpace;
-    EXPECT_TRUE(
-        card.management.config_space().write(ConfigSpace::kControl, 2, ConfigSpace::kMemEnable));
-}
+void Bench::map() { card.map_whole(); }
 
 void Bench::drain() {
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(1, sc_core::SC_NS);

@@ -5,13 +5,17 @@
 
 #include <tlm_utils/simple_initiator_socket.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <systemc>
 #include <tlm>
+#include <utility>
 #include <vector>
 
 #include "model/card/type3_card.h"
+#include "model/engine/invariant_checker.h"
+#include "model/index/policy_store.h"
 #include "model/index/tlm_index.h"
 #include "model/memory/sparse_store.h"
 
@@ -23,6 +27,7 @@ struct Done {
     engine::Status status{};
     std::uint64_t argument = 0;
     Time at;  ///< its completion reached host memory
+    std::uint32_t queue = 0;
 };
 
 class Host final : public sc_core::sc_module,
@@ -32,6 +37,8 @@ class Host final : public sc_core::sc_module,
 public:
     static constexpr std::uint16_t kWindow = 1;
     static constexpr std::uint32_t kSlots = 4096;
+    static constexpr std::uint64_t kDevice = std::uint64_t{1} << 40;  ///< HPA of device memory
+    static constexpr std::uint64_t kDeviceSize = std::uint64_t{1} << 40;
 
     Host(sc_core::sc_module_name name, Bytes block, std::uint32_t ring_entries);
 
@@ -40,20 +47,39 @@ public:
     sc_core::sc_port<engine::BulkMemIf> bulk{"bulk"};
 
     /// Sets the queues and windows up, as after each reset of the card. Rings start empty.
-    void set_up();
+    void set_up(management::QueuePlace place = management::QueuePlace::kHostMemory,
+                std::uint16_t tenant = management::kAnyTenant);
     void end_of_elaboration() override;
 
     /// A whole intent for one block.
     [[nodiscard]] engine::Intent intent(engine::Opcode opcode, const block::BlockKey& key,
                                         std::uint32_t slot = 0) const;
-    /// The same for a run: block i of `keys` in slot `first_slot` + i. The last block's entry may
-    /// name more granules than it should.
+    /// The same for a run: block i of `keys` in slot `first_slot` + i, of `granules` each (0: as
+    /// the bench's blocks). The last block's entry may name more granules than it should.
     [[nodiscard]] engine::Intent run(engine::Opcode opcode,
                                      const std::vector<block::BlockKey>& keys,
                                      std::uint32_t first_slot = 0,
-                                     std::uint32_t longer_last_block = 0);
+                                     std::uint32_t longer_last_block = 0,
+                                     std::uint32_t granules = 0);
     /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
     std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
+    /// The same without the doorbell, or the doorbell without the descriptor.
+    std::uint32_t write_descriptor(engine::Intent intent, std::uint32_t queue = 0,
+                                   bool sign = true);
+    void ring(std::uint32_t queue = 0);
+    /// Moves the tail past a place that was not written.
+    void skip_descriptor(std::uint32_t queue);
+    /// The write of a descriptor that did nothing arrives there after all. In host memory.
+    void write_late(std::uint32_t queue);
+    /// A gather list of `changes`, and the intent for it.
+    [[nodiscard]] engine::Intent policy_run(const std::vector<index::PolicyChange>& changes);
+    /// Bytes of the device at `offset` of the window.
+    [[nodiscard]] std::vector<std::uint8_t> device(std::uint64_t offset, Bytes size) const;
+    /// What the device refuses: bytes at this offset of the window.
+    std::function<bool(std::uint64_t offset)> refuses = [](std::uint64_t) { return false; };
+    /// When each piece of payload arrived, and at which offset.
+    std::vector<std::pair<Time, std::uint64_t>> arrivals;
+
     /// Reads a register.
     std::uint64_t read_register(std::uint64_t offset);
     /// Writes a register; false where the card refuses.
@@ -75,10 +101,8 @@ public:
 
     void read_host(Hpa address, std::span<std::uint8_t> data) override;
     void write_host(Hpa address, std::span<const std::uint8_t> data) override;
-    void write_window(std::uint16_t window, std::uint32_t slot, Bytes size,
-                      std::span<const std::uint8_t> data) override;
-    void read_window(std::uint16_t window, std::uint32_t slot, Bytes size,
-                     std::span<std::uint8_t> data) override;
+    bool write_device(Hpa address, Bytes size, std::span<const std::uint8_t> data) override;
+    bool read_device(Hpa address, Bytes size, std::span<std::uint8_t> data) override;
     void block_promoted(const engine::BlockMove& move) override { promoted.push_back(move); }
     void block_demoted(const engine::BlockMove& move) override { demoted.push_back(move); }
     void bulk_done(engine::BulkDirection, std::uint32_t, Time, Time end) override {
@@ -92,14 +116,18 @@ private:
         std::uint32_t tail = 0;
         std::uint32_t head = 0;
         bool phase = true;
+        bool odd_pass = false;
     };
 
+    [[nodiscard]] std::uint64_t submissions(std::uint32_t queue) const;
     bool access_register(tlm::tlm_command command, std::uint64_t offset, std::uint64_t& value);
     void read_completions(std::uint32_t queue);
 
     Bytes m_block;
     std::uint32_t m_entries;
     std::array<Ring, kQueues> m_rings;
+    management::QueuePlace m_place = management::QueuePlace::kHostMemory;
+    std::uint64_t m_ring_memory = 0;
     std::uint32_t m_next_id = 1;
     std::uint8_t m_generation = 0;  ///< boot generation of the card
     std::uint64_t m_next_list;
@@ -132,6 +160,7 @@ private:
     CardConfig m_config;
 
 public:
+    engine::InvariantChecker books;  ///< watches all that the card does
     index::TlmIndex index;
     Type3Card card;
     Host host;

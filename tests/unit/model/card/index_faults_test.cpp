@@ -60,7 +60,7 @@ TEST_F(IndexFaultsTest, AFullIndexClipsARunBeforeItsBytesMoveAndNoBlockIsLost) {
         clipped += done.status == Status::kClipped ? 1 : 0;
         for (std::uint64_t i = 0; i < done.argument; ++i) stored.insert(first + i);
         plane.tier().audit();
-        ASSERT_EQ(plane.tier().frames().used(), stored.size());
+        ASSERT_EQ(plane.tier().blocks(), stored.size());
         ASSERT_EQ(bench.index.sram_entries(), stored.size());
     }
     EXPECT_GT(clipped, 10U);
@@ -175,7 +175,7 @@ TEST_F(IndexFaultsTest, InMidTrafficNothingIsReturnedWrong) {
         present += status == Status::kOk ? 1 : 0;
         ASSERT_TRUE(status == Status::kOk || status == Status::kMissing);
     }
-    EXPECT_EQ(present, tier.frames().used());
+    EXPECT_EQ(present, tier.blocks());
     EXPECT_GT(present, 20U);
 }
 

@@ -94,12 +94,8 @@ private:
         m_changed = true;
         server.busy = !server.waiting.empty();
         if (!server.busy) return;
-        const auto first = std::min_element(
-            server.waiting.begin(), server.waiting.end(), [](const FlowJob& a, const FlowJob& b) {
-                return a.priority != b.priority ? a.priority < b.priority : a.deadline < b.deadline;
-            });  // the first of equals
-        server.job = *first;
-        server.waiting.erase(first);
+        server.job = server.waiting.front();
+        server.waiting.erase(server.waiting.begin());
         server.work = 0;
         server.blocks = 0;
         server.block_start = t;
@@ -108,15 +104,22 @@ private:
     void end_what_is_done(std::uint32_t index, Time t) {
         Server& server = m_servers[index];
         if (!server.busy) return;
-        const std::uint64_t block = server.job.block_bytes.count * kPsPerSecond;
-        while (server.blocks < server.job.blocks && server.work >= block * (server.blocks + 1)) {
+        while (server.blocks < server.job.blocks && server.work >= end_of(server) * kPsPerSecond) {
             events[index].push_back({server.job.id, server.blocks++, server.block_start, t});
             server.block_start = t;
         }
         if (server.blocks != server.job.blocks) return;
         events[index].push_back({server.job.id, -1, {}, t});
-        bytes[index] += server.job.block_bytes.count * server.job.blocks;
+        bytes[index] += server.job.bytes().count;
         start(server, t);
+    }
+
+    /// Of the block under way, in bytes from the job's start.
+    static std::uint64_t end_of(const Server& server) {
+        const FlowJob& job = server.job;
+        const bool last = server.blocks + 1 == job.blocks && job.last_bytes.count != 0;
+        return job.block_bytes.count * server.blocks +
+               (last ? job.last_bytes : job.block_bytes).count;
     }
 
     void rerate() {
@@ -165,10 +168,9 @@ std::vector<Action> random_actions(RandomStream& random, const Setting& setting,
             continue;
         }
         const FlowJob job{.id = i,
-                          .priority = static_cast<std::uint8_t>(random.uniform(3)),
-                          .deadline = {static_cast<std::int64_t>(random.uniform(3))},
                           .blocks = static_cast<std::uint32_t>(random.uniform(1, 4)),
-                          .block_bytes = {random.uniform(1, 30)}};
+                          .block_bytes = {random.uniform(1, 30)},
+                          .last_bytes = {random.uniform(3) == 0 ? random.uniform(1, 30) : 0}};
         actions.push_back(
             {.at = at,
              .server = static_cast<std::uint32_t>(random.uniform(setting.servers.size())),
@@ -228,28 +230,21 @@ TEST(FlowTimelineTest, EqualsASimulationInStepsOfAPicosecond) {
     }
 }
 
-TEST(FlowTimelineTest, RunsByClassThenDeadlineThenOrderOfArrival) {
+TEST(FlowTimelineTest, RunsInOrderOfArrivalWithoutAQueueOfItsOwn) {
     FlowRecorder recorder;
     FlowServerConfig config;
     config.share[0] = kWhole;
     FlowServers flow({kGiga, 0, 0, 0}, {config}, recorder);
-    const auto push = [&](std::uint32_t id, std::uint8_t priority, std::int64_t deadline) {
-        flow.push(0, {.id = id, .priority = priority, .deadline = {deadline}, .block_bytes = {8}},
+    for (std::uint32_t id = 0; id < 7; ++id) {
+        flow.push(0,
+                  {.id = id,
+                   .priority = static_cast<std::uint8_t>(7 - id),
+                   .deadline = {7 - id},
+                   .block_bytes = {8}},
                   Time{});
-    };
-    push(0, 9, 9);  // starts at once and is not cut
-    push(1, 2, 1);
-    push(2, 1, 7);
-    push(3, 1, 5);
-    push(4, 1, 7);
-    push(5, 0, 99);
-    push(6, 1, 5);
-    flow.advance(Time::from_us(1));
-    std::vector<std::uint32_t> order;
-    for (const FlowEvent& event : recorder.events[0]) {
-        if (event.block < 0) order.push_back(event.id);
     }
-    EXPECT_EQ(order, (std::vector<std::uint32_t>{0, 5, 3, 6, 2, 4, 1}));
+    flow.advance(Time::from_us(1));
+    for (std::uint32_t id = 0; id < 7; ++id) EXPECT_EQ(recorder.events[0][2 * id].id, id);
 }
 
 TEST(FlowTimelineTest, ARunOfBlocksEndsBlockByBlockInOneStep) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -15,76 +16,162 @@
 namespace kvplane::engine {
 namespace {
 
-TEST(TierAllocatorTest, HoldsAsManyBlocksAsFitInWholeGranules) {
-    EXPECT_EQ(TierAllocator(Bytes::from_mib(64), Bytes::from_mib(5)).capacity(), 12U);
-    EXPECT_EQ(TierAllocator(Bytes::from_kib(64), {4'097}).capacity(), 8U);
-    EXPECT_EQ(TierAllocator(Bytes::from_kib(3), Bytes::from_kib(4)).capacity(), 0U);
+/// Gives back what was allocated, with the length to free it by.
+struct Taken {
+    Extents extents;
+    std::uint32_t count = 0;
+};
+
+TEST(TierAllocatorTest, CountsInWholeGranules) {
+    EXPECT_EQ(TierAllocator(Bytes::from_mib(64)).capacity(), 16'384U);
+    EXPECT_EQ(TierAllocator(Bytes::from_kib(7)).capacity(), 1U);
+    EXPECT_FALSE(TierAllocator(Bytes::from_kib(3)).allocate(1));
     EXPECT_EQ(granules({1}), 1U);
     EXPECT_EQ(granules({4'096}), 1U);
     EXPECT_EQ(granules({4'097}), 2U);
 }
 
-TEST(TierAllocatorTest, GivesLowAddressesFirstAndTheLastFreedAgain) {
-    TierAllocator frames(Bytes::from_kib(80), Bytes::from_kib(16));
-    std::vector<TierFrame> taken;
-    for (std::uint64_t i = 0; i < 5; ++i) {
-        taken.push_back(frames.allocate().value());
-        EXPECT_EQ(frames.address(taken.back()), Dpa{i * 16'384});
-        EXPECT_EQ(frames.number(taken.back()), i);
+TEST(TierAllocatorTest, ABlockOfAnySizeThatFitsInOnePieceIsOnePiece) {
+    for (std::uint32_t count = 1; count <= 1'280; ++count) {
+        TierAllocator room(kGranule * 1'280);
+        const Extents made = room.allocate(count).value();
+        ASSERT_EQ(made.count, 1U);
+        ASSERT_EQ(made.first[0], 0U);
+        ASSERT_EQ(room.used(), count);
+        ASSERT_EQ(room.fragmentation().free, 1'280U - count);
+        ASSERT_EQ(room.fragmentation().external(), 0);
     }
-    EXPECT_FALSE(frames.allocate());
-    EXPECT_EQ(frames.used(), 5U);
-    frames.free(taken[1]);
-    frames.free(taken[3]);
-    EXPECT_EQ(frames.used(), 3U);
-    EXPECT_EQ(frames.allocate()->granule, taken[3].granule);
-    EXPECT_EQ(frames.allocate()->granule, taken[1].granule);
-    EXPECT_FALSE(frames.allocate());
+}
+
+TEST(TierAllocatorTest, BlocksOfOneSizeFillItAndTheLastFreedGoesFirst) {
+    TierAllocator room(Bytes::from_kib(80));
+    std::vector<Extents> taken;
+    for (std::uint32_t i = 0; i < 5; ++i) {
+        taken.push_back(room.allocate(4).value());
+        EXPECT_EQ(taken.back().first[0], i * 4);
+        EXPECT_EQ(TierAllocator::address(taken.back().first[0]), Dpa{i * 16'384ULL});
+    }
+    EXPECT_FALSE(room.allocate(1));
+    room.free(taken[1], 4);
+    room.free(taken[3], 4);
+    EXPECT_EQ(room.used(), 12U);
+    EXPECT_EQ(room.fragmentation().extents, 2U);
+    EXPECT_EQ(room.fragmentation().external(), 0.5);
+    EXPECT_EQ(room.allocate(4), taken[3]);
+    EXPECT_EQ(room.allocate(4), taken[1]);
+    EXPECT_FALSE(room.allocate(1));
+}
+
+TEST(TierAllocatorTest, NeighboursGrowTogether) {
+    TierAllocator room(kGranule * 12);
+    std::vector<Extents> taken;
+    for (int i = 0; i < 4; ++i) taken.push_back(room.allocate(3).value());
+    for (const std::size_t i : {0U, 2U, 1U}) room.free(taken[i], 3);
+    EXPECT_EQ(room.fragmentation().extents, 1U);
+    EXPECT_EQ(room.fragmentation().largest, 9U);
+    EXPECT_EQ(room.allocate(9)->count, 1U);
+}
+
+TEST(TierAllocatorTest, WithoutOnePieceItTakesUpToSixOfOneClass) {
+    // Every second granule of 14 is free: seven pieces of one.
+    const auto combed = [] {
+        auto room = std::make_unique<TierAllocator>(kGranule * 14);
+        std::vector<Extents> taken;
+        for (int i = 0; i < 14; ++i) taken.push_back(room->allocate(1).value());
+        for (std::size_t i = 0; i < 14; i += 2) room->free(taken[i], 1);
+        return room;
+    };
+    for (std::uint32_t count = 1; count <= 6; ++count) {
+        const auto room = combed();
+        const Extents made = room->allocate(count).value();
+        EXPECT_EQ(made.count, count);
+        for (std::size_t i = 0; i < made.count; ++i) EXPECT_EQ(made.length(i, count), 1U);
+        room->free(made, count);
+        EXPECT_EQ(room->used(), 7U);
+    }
+    const auto room = combed();
+    EXPECT_FALSE(room->allocate(7)) << "seven pieces, and a record names six";
+    EXPECT_EQ(room->used(), 7U) << "what was tried is free again";
+    EXPECT_EQ(room->fragmentation().extents, 7U);
+}
+
+TEST(TierAllocatorTest, TheLengthRuleCoversEveryGranuleOnce) {
+    for (std::uint32_t count = 1; count < 200; ++count) {
+        for (std::uint8_t parts = 1; parts <= kMostExtents; ++parts) {
+            const std::uint32_t size_class = (count + parts - 1) / parts;
+            if (size_class * (parts - 1U) >= count) continue;
+            const Extents made{.count = parts};
+            std::uint32_t sum = 0;
+            for (std::size_t i = 0; i < parts; ++i) sum += made.length(i, count);
+            ASSERT_EQ(sum, count) << int{parts};
+        }
+    }
 }
 
 TEST(TierAllocatorTest, FreeingTwiceOrWhatWasNeverTakenThrows) {
-    TierAllocator frames(Bytes::from_kib(64), Bytes::from_kib(8));
-    const TierFrame frame = frames.allocate().value();
-    EXPECT_THROW(frames.free({frame.granule + 1}), InvariantError);  // inside a frame
-    EXPECT_THROW(frames.free({4}), InvariantError);
-    frames.free(frame);
-    EXPECT_THROW(frames.free(frame), InvariantError);
-    EXPECT_EQ(frames.used(), 0U);
+    TierAllocator room(Bytes::from_kib(64));
+    const Extents taken = room.allocate(2).value();
+    EXPECT_THROW(room.free({.first = {4}, .count = 1}, 2), InvariantError);
+    EXPECT_THROW(room.free(taken, 3), InvariantError);
+    room.free(taken, 2);
+    EXPECT_THROW(room.free(taken, 2), InvariantError);
+    EXPECT_EQ(room.used(), 0U);
 }
 
 TEST(TierAllocatorTest, KnowsWhichAddressesHoldBlocks) {
-    TierAllocator frames(Bytes::from_kib(64), Bytes::from_kib(8));
-    const TierFrame first = frames.allocate().value();
-    (void)frames.allocate();
-    EXPECT_TRUE(frames.allocated({0}));
-    EXPECT_TRUE(frames.allocated({8'191}));
-    EXPECT_TRUE(frames.allocated({8'192}));
-    EXPECT_FALSE(frames.allocated({16'384}));
-    frames.free(first);
-    EXPECT_FALSE(frames.allocated({8'191}));
+    TierAllocator room(Bytes::from_kib(64));
+    const Extents first = room.allocate(2).value();
+    (void)room.allocate(2);
+    for (const std::uint64_t taken : {0U, 8'191U, 8'192U, 16'383U}) {
+        EXPECT_TRUE(room.allocated({taken})) << taken;
+    }
+    EXPECT_FALSE(room.allocated({16'384}));
+    room.free(first, 2);
+    EXPECT_FALSE(room.allocated({8'191}));
+    room.clear();
+    EXPECT_FALSE(room.allocated({8'192}));
 }
 
-TEST(TierAllocatorTest, RandomUseNeverHandsAFrameOutTwice) {
-    TierAllocator frames(Bytes::from_mib(1), Bytes::from_kib(12));
-    std::set<std::uint32_t> out;
+TEST(TierAllocatorTest, RandomUseNeverHandsAGranuleOutTwiceAndLosesNone) {
+    constexpr std::uint64_t kGranules = 700;
+    TierAllocator room(kGranule * kGranules);
+    std::vector<bool> used(kGranules);
+    std::vector<Taken> out;
     RandomStream random(21, "allocator");
-    for (int i = 0; i < 50'000; ++i) {
-        if (random.uniform(2) == 0) {
-            const std::optional<TierFrame> frame = frames.allocate();
-            ASSERT_EQ(frame.has_value(), out.size() < frames.capacity());
-            if (frame) {
-                ASSERT_TRUE(out.insert(frame->granule).second);
-                ASSERT_EQ(frame->granule % 3, 0U);
-                ASSERT_LE(frames.address(*frame).value + 12'288, Bytes::from_mib(1).count);
+    std::uint64_t in_pieces = 0;
+    const auto mark = [&](const Taken& one, bool taken) {
+        for (std::size_t i = 0; i < one.extents.count; ++i) {
+            for (std::uint32_t g = 0; g < one.extents.length(i, one.count); ++g) {
+                ASSERT_EQ(used.at(one.extents.first[i] + g), !taken);
+                used[one.extents.first[i] + g] = taken;
             }
-        } else if (!out.empty()) {
-            auto victim = out.begin();
-            std::advance(victim, static_cast<std::ptrdiff_t>(random.uniform(out.size())));
-            frames.free({*victim});
-            out.erase(victim);
         }
-        ASSERT_EQ(frames.used(), out.size());
+    };
+    for (int i = 0; i < 50'000 && !testing::Test::HasFatalFailure(); ++i) {
+        if (random.uniform(2) == 0) {
+            const auto count = static_cast<std::uint32_t>(random.uniform(1, 40));
+            const std::optional<Extents> made = room.allocate(count);
+            if (!made) {
+                // Nothing that would fit in one piece was overlooked.
+                ASSERT_LT(room.fragmentation().largest, count);
+                continue;
+            }
+            in_pieces += made->count > 1 ? 1 : 0;
+            out.push_back({*made, count});
+            mark(out.back(), true);
+        } else if (!out.empty()) {
+            std::swap(out[random.uniform(out.size())], out.back());
+            room.free(out.back().extents, out.back().count);
+            mark(out.back(), false);
+            out.pop_back();
+        }
+        std::uint64_t runs = 0;
+        for (std::size_t g = 0; g < kGranules; ++g) runs += !used[g] && (g == 0 || used[g - 1]);
+        ASSERT_EQ(room.fragmentation().extents, runs) << "free neighbours are one";
+        ASSERT_EQ(room.used(),
+                  static_cast<std::uint64_t>(std::count(used.begin(), used.end(), true)));
     }
+    EXPECT_GT(in_pieces, 1'000U);
 }
 
 TEST(ChunkTableTest, NoticesEveryFlippedBit) {

@@ -35,17 +35,20 @@ public:
         EXPECT_FALSE(unread(place)) << "an entry that the host has not read was overwritten";
         std::memcpy(&completions.at(place), data.data(), data.size());
     }
-    void write_window(std::uint16_t, std::uint32_t, Bytes, std::span<const std::uint8_t>) override {
-        FAIL();
-    }
-    void read_window(std::uint16_t, std::uint32_t, Bytes, std::span<std::uint8_t>) override {
-        FAIL();
+    bool write_device(Hpa, Bytes, std::span<const std::uint8_t>) override { return false; }
+    bool read_device(Hpa, Bytes, std::span<std::uint8_t>) override { return false; }
+    /// What the card reads of the submission ring.
+    [[nodiscard]] auto reader() {
+        return [this](std::uint64_t offset, std::span<std::uint8_t> data) {
+            read_host({setup.submission_base.value + offset}, data);
+        };
     }
 
     /// Writes an intent and moves the tail.
     void submit(std::uint32_t id) {
-        submissions[tail] = {.id = id};
+        submissions[tail] = {.flags = odd_pass ? kOddPass : std::uint8_t{0}, .id = id};
         tail = (tail + 1) % setup.entries;
+        if (tail == 0) odd_pass = !odd_pass;
     }
     /// The next completion that the phase bit shows, or nothing.
     std::optional<CompletionEntry> poll() {
@@ -62,6 +65,7 @@ public:
     std::uint32_t tail = 0;
     std::uint32_t head = 0;
     bool phase = true;
+    bool odd_pass = false;
 
 private:
     /// Whether the entry at `place` has the phase of the pass in which the host will read it.
@@ -76,7 +80,7 @@ std::vector<std::uint32_t> fetch(IntentQueue& queue, Rings& rings, std::uint32_t
     EXPECT_TRUE(queue.fetching());
     EXPECT_EQ(queue.fetchable(rings.setup), 0U) << "one fetch at a time";
     std::vector<IntentQueue::Fetched> fetched;
-    queue.end_fetch(rings.setup, rings, fetched);
+    queue.end_fetch(rings.setup, rings.reader(), fetched);
     std::vector<std::uint32_t> ids;
     for (const IntentQueue::Fetched& f : fetched) ids.push_back(f.intent.id);
     return ids;
@@ -98,7 +102,7 @@ TEST(IntentQueueTest, FetchesUpToTheEndOfTheRingThenFromItsStart) {
     EXPECT_EQ(queue.fetchable(rings.setup), 6U);
     EXPECT_EQ(queue.begin_fetch(rings.setup, 6), 2U);
     std::vector<IntentQueue::Fetched> fetched;
-    queue.end_fetch(rings.setup, rings, fetched);
+    queue.end_fetch(rings.setup, rings.reader(), fetched);
     ASSERT_EQ(fetched.size(), 2U);
     EXPECT_EQ(fetched[1].intent.id, 7U);
     EXPECT_EQ(fetch(queue, rings, 4), (std::vector<std::uint32_t>{8, 9, 10, 11}));
@@ -115,7 +119,7 @@ TEST(IntentQueueTest, RemembersWhichDoorbellBroughtEach) {
     queue.submission_tail(rings.setup, rings.tail, Time::from_ns(11));  // nothing new
     ASSERT_EQ(queue.begin_fetch(rings.setup, 3), 3U);
     std::vector<IntentQueue::Fetched> fetched;
-    queue.end_fetch(rings.setup, rings, fetched);
+    queue.end_fetch(rings.setup, rings.reader(), fetched);
     EXPECT_EQ(fetched[0].arrived, Time::from_ns(5));
     EXPECT_EQ(fetched[1].arrived, Time::from_ns(9));
     EXPECT_EQ(fetched[2].arrived, Time::from_ns(9));
@@ -149,6 +153,48 @@ TEST(IntentQueueTest, KeepsRoomForTheCompletionOfAllItFetches) {
     (void)rings.poll();
     queue.completion_head(rings.head);
     EXPECT_EQ(queue.fetchable(rings.setup), 1U);
+}
+
+TEST(IntentQueueTest, ADescriptorOfAnEarlierPassIsStale) {
+    Rings rings(4);
+    IntentQueue queue(32);
+    for (std::uint32_t id = 0; id < 3; ++id) rings.submit(id);
+    queue.submission_tail(rings.setup, rings.tail, {});
+    EXPECT_EQ(fetch(queue, rings, 3).size(), 3U);
+    for (std::uint32_t id = 0; id < 3; ++id) queue.post(rings.setup, rings, {.id = id});
+    while (rings.poll()) {
+    }
+    queue.completion_head(rings.head);
+    rings.submit(3);
+    queue.submission_tail(rings.setup, 1, {});  // overtakes the write of the fifth
+    ASSERT_EQ(queue.begin_fetch(rings.setup, 2), 1U);
+    std::vector<IntentQueue::Fetched> fetched;
+    queue.end_fetch(rings.setup, rings.reader(), fetched);
+    EXPECT_FALSE(fetched[0].stale);
+    ASSERT_EQ(queue.begin_fetch(rings.setup, 1), 1U);
+    queue.end_fetch(rings.setup, rings.reader(), fetched);
+    EXPECT_TRUE(fetched[0].stale);
+    EXPECT_EQ(fetched[0].intent.id, 0U) << "the one of the first pass";
+}
+
+TEST(IntentQueueTest, APortalTakesDescriptorsInOrderUntilItIsFull) {
+    Rings rings(4);
+    rings.setup.place = management::QueuePlace::kPortal;
+    IntentQueue queue(32);
+    for (std::uint32_t id = 0; id < 3; ++id) {
+        EXPECT_TRUE(queue.portal(rings.setup, {.id = id}, Time::from_ns(id)));
+    }
+    EXPECT_FALSE(queue.portal(rings.setup, {.id = 3}, Time::from_ns(3)));
+    ASSERT_EQ(queue.begin_fetch(rings.setup, queue.fetchable(rings.setup)), 3U);
+    std::vector<IntentQueue::Fetched> fetched;
+    queue.end_fetch(rings.setup, rings.reader(), fetched);
+    for (std::uint32_t id = 0; id < 3; ++id) {
+        EXPECT_EQ(fetched[id].intent.id, id);
+        EXPECT_EQ(fetched[id].arrived, Time::from_ns(id));
+        EXPECT_FALSE(fetched[id].stale);
+    }
+    EXPECT_TRUE(queue.portal(rings.setup, {.id = 3}, {}));
+    EXPECT_EQ(queue.fetchable(rings.setup), 0U) << "three completions are to come";
 }
 
 TEST(IntentQueueTest, ADisabledQueueFetchesNothing) {
@@ -189,9 +235,10 @@ TEST(IntentQueueTest, RandomTrafficLosesAndOverwritesNothing) {
                     (void)queue.begin_fetch(rings.setup,
                                             static_cast<std::uint32_t>(random.uniform(1, room)));
                     std::vector<IntentQueue::Fetched> got;
-                    queue.end_fetch(rings.setup, rings, got);
+                    queue.end_fetch(rings.setup, rings.reader(), got);
                     for (const IntentQueue::Fetched& f : got) {
                         ASSERT_EQ(f.intent.id, fetched_next++);
+                        ASSERT_FALSE(f.stale);
                         in_card.push_back(f.intent.id);
                     }
                     ASSERT_LE(in_card.size(), 5U);

@@ -14,6 +14,7 @@ constexpr double kTwoDecimals = 0.011;
 class Deaf final : public FlowClient {
     void block_drained(std::uint32_t, std::uint32_t, std::uint32_t, Time, Time) override {}
     void job_drained(std::uint32_t, std::uint32_t, Time) override {}
+    void job_given_up(std::uint32_t, std::uint32_t, std::uint32_t, FlowEnd, Time) override {}
 };
 
 MoversConfig x8() {
@@ -27,18 +28,18 @@ MoversConfig x8() {
 class BusyMovers {
 public:
     BusyMovers(const MoversConfig& config, std::vector<Mover> busy, Rate bulk_cap = {UINT64_MAX})
-        : m_flows(make_movers(config, m_client)) {
+        : m_flows(config, m_client) {
         m_flows.limit_cap(kBulkRead, bulk_cap);
         for (const Mover mover : busy) {
             m_flows.push(mover, {.block_bytes = Bytes::from_gib(1'000)}, {});
         }
     }
     [[nodiscard]] double operator[](Mover mover) const { return m_flows.rate(mover).gb_s(); }
-    FlowServers& flows() { return m_flows; }
+    Movers& flows() { return m_flows; }
 
 private:
     Deaf m_client;
-    FlowServers m_flows;
+    FlowMovers m_flows;
 };
 
 TEST(MoversTest, AloneEachReachesItsClosedForm) {

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Time kLineTime = Time::from_ns(57);
 constexpr Bytes kBlock = Bytes::from_kib(64);
+constexpr TenantId kTenant = 3;
 
 block::BlockKey key_of(std::uint64_t n) { return {mix64(n + 1), n}; }
 
@@ -25,12 +26,12 @@ block::BlockKey key_of(std::uint64_t n) { return {mix64(n + 1), n}; }
 class Bench final : private index::RecordReader {
 public:
     explicit Bench(std::uint64_t blocks, const index::IndexConfig& config = {})
-        : index(config), tier(kBlock * blocks, kBlock, index, *this) {
+        : index(config), tier({.capacity = kBlock * blocks}, index, *this) {
         index.bind(*this);
     }
     /// A block that is there.
     TierFrame store(std::uint64_t n) {
-        const Tier::Reservation made = tier.reserve(key_of(n), at());
+        const Tier::Reservation made = tier.reserve(key_of(n), kBlock, kTenant, at());
         EXPECT_EQ(made.room, Tier::Room::kYes) << n;
         EXPECT_TRUE(tier.commit(key_of(n), made.frame, at()));
         return made.frame;
@@ -58,35 +59,35 @@ private:
 
 TEST(TierTest, ABlockOnItsWayInIsTakenAndNotThere) {
     Bench bench(4);
-    const Tier::Reservation made = bench.tier.reserve(key_of(1), Time::from_us(1));
+    const Tier::Reservation made = bench.tier.reserve(key_of(1), kBlock, kTenant, Time::from_us(1));
     EXPECT_EQ(made.room, Tier::Room::kYes);
     EXPECT_EQ(made.issued, Time::from_us(1));
     EXPECT_EQ(made.record_done, Time::from_ns(1'006));
-    const Tier::Found coming = bench.tier.find(key_of(1), bench.at());
+    const Tier::Found coming = bench.tier.find(key_of(1), kTenant, bench.at());
     EXPECT_FALSE(coming.present);
     EXPECT_TRUE(coming.taken);
-    EXPECT_EQ(bench.tier.reserve(key_of(1), bench.at()).room, Tier::Room::kTaken);
+    EXPECT_EQ(bench.tier.reserve(key_of(1), kBlock, kTenant, bench.at()).room, Tier::Room::kTaken);
     bench.tier.audit();
     bench.tier.abandon(key_of(1), made.frame, bench.at());
-    EXPECT_FALSE(bench.tier.find(key_of(1), bench.at()).taken);
-    EXPECT_EQ(bench.tier.frames().used(), 0U);
+    EXPECT_FALSE(bench.tier.find(key_of(1), kTenant, bench.at()).taken);
+    EXPECT_EQ(bench.tier.blocks(), 0U);
 
     const TierFrame frame = bench.store(1);
-    const Tier::Found there = bench.tier.find(key_of(1), bench.at());
+    const Tier::Found there = bench.tier.find(key_of(1), kTenant, bench.at());
     EXPECT_TRUE(there.present);
     EXPECT_FALSE(there.taken);
-    EXPECT_EQ(there.frame.granule, frame.granule);
-    EXPECT_EQ(bench.tier.reserve(key_of(1), bench.at()).room, Tier::Room::kTaken);
+    EXPECT_EQ(there.frame.record, frame.record);
+    EXPECT_EQ(bench.tier.reserve(key_of(1), kBlock, kTenant, bench.at()).room, Tier::Room::kTaken);
     bench.tier.audit();
 }
 
 TEST(TierTest, AFullTierHasNoRoomAndStillKnowsWhatItHas) {
     Bench bench(2);
     (void)bench.store(1);
-    const Tier::Reservation coming = bench.tier.reserve(key_of(2), bench.at());
-    EXPECT_EQ(bench.tier.reserve(key_of(3), bench.at()).room, Tier::Room::kNo);
-    EXPECT_EQ(bench.tier.reserve(key_of(2), bench.at()).room, Tier::Room::kTaken);
-    EXPECT_EQ(bench.tier.reserve(key_of(1), bench.at()).room, Tier::Room::kTaken);
+    const Tier::Reservation coming = bench.tier.reserve(key_of(2), kBlock, kTenant, bench.at());
+    EXPECT_EQ(bench.tier.reserve(key_of(3), kBlock, kTenant, bench.at()).room, Tier::Room::kNo);
+    EXPECT_EQ(bench.tier.reserve(key_of(2), kBlock, kTenant, bench.at()).room, Tier::Room::kTaken);
+    EXPECT_EQ(bench.tier.reserve(key_of(1), kBlock, kTenant, bench.at()).room, Tier::Room::kTaken);
     EXPECT_TRUE(bench.tier.commit(key_of(2), coming.frame, bench.at()));
     EXPECT_EQ(bench.tier.counters().index_full, 0U);
     bench.tier.audit();
@@ -97,7 +98,7 @@ TEST(TierTest, AFullIndexRefusesAndWhatIsThereStays) {
     std::map<std::uint64_t, TierFrame> held;
     std::uint64_t refused = 0;
     for (std::uint64_t n = 0; n < 400; ++n) {
-        const Tier::Reservation made = bench.tier.reserve(key_of(n), bench.at());
+        const Tier::Reservation made = bench.tier.reserve(key_of(n), kBlock, kTenant, bench.at());
         if (made.room == Tier::Room::kNo) {
             ++refused;
             continue;
@@ -114,13 +115,13 @@ TEST(TierTest, AFullIndexRefusesAndWhatIsThereStays) {
     }
     EXPECT_GT(refused, 50U);
     EXPECT_EQ(bench.tier.counters().index_full, refused);
-    EXPECT_EQ(bench.tier.frames().used(), held.size());
+    EXPECT_EQ(bench.tier.blocks(), held.size());
     bench.tier.audit();
     for (std::uint64_t n = 0; n < 400; ++n) {
-        const Tier::Found found = bench.tier.find(key_of(n), bench.at());
+        const Tier::Found found = bench.tier.find(key_of(n), kTenant, bench.at());
         ASSERT_EQ(found.present, held.count(n) == 1) << n;
         if (found.present) {
-            ASSERT_EQ(found.frame.granule, held.at(n).granule);
+            ASSERT_EQ(found.frame.record, held.at(n).record);
         }
     }
 }
@@ -130,7 +131,7 @@ TEST(TierTest, OneWrongBitIsCorrectedAndCounted) {
     for (std::uint64_t n = 0; n < 100; ++n) (void)bench.store(n);
     for (std::uint64_t n = 0; n < 100; ++n) {
         ASSERT_TRUE(bench.index.table().flip(key_of(n).fold(), static_cast<std::uint32_t>(n)));
-        ASSERT_TRUE(bench.tier.find(key_of(n), bench.at()).present);
+        ASSERT_TRUE(bench.tier.find(key_of(n), kTenant, bench.at()).present);
     }
     EXPECT_GE(bench.index.ecc().corrected, 100U);
     EXPECT_EQ(bench.index.ecc().uncorrectable, 0U);
@@ -141,12 +142,13 @@ TEST(TierTest, ALostEntryComesBackWhateverMeetsIt) {
     using Meet = std::function<void(Bench&, TierFrame)>;
     const std::vector<Meet> meets{
         [](Bench& bench, TierFrame frame) {
-            const Tier::Found found = bench.tier.find(key_of(5), bench.at());
+            const Tier::Found found = bench.tier.find(key_of(5), kTenant, bench.at());
             EXPECT_TRUE(found.present);
-            EXPECT_EQ(found.frame.granule, frame.granule);
+            EXPECT_EQ(found.frame.record, frame.record);
         },
         [](Bench& bench, TierFrame) {
-            EXPECT_EQ(bench.tier.reserve(key_of(5), bench.at()).room, Tier::Room::kTaken);
+            EXPECT_EQ(bench.tier.reserve(key_of(5), kBlock, kTenant, bench.at()).room,
+                      Tier::Room::kTaken);
         },
         [](Bench& bench, TierFrame frame) {
             bench.tier.end_read(key_of(5), frame, bench.at());
@@ -166,13 +168,13 @@ TEST(TierTest, ALostEntryComesBackWhateverMeetsIt) {
         EXPECT_EQ(bench.tier.counters().rebuilt, 1U);
         EXPECT_EQ(bench.tier.counters().lost_blocks, 0U);
         EXPECT_EQ(bench.index.ecc().lost, 1U);
-        EXPECT_TRUE(bench.tier.find(key_of(5), bench.at()).present);
+        EXPECT_TRUE(bench.tier.find(key_of(5), kTenant, bench.at()).present);
         bench.tier.end_read(key_of(5), frame, bench.at());
         bench.destroy(5);
         Time done;
         EXPECT_EQ(bench.tier.discard(key_of(5), frame, bench.at(), done), Tier::Discarded::kDone);
         EXPECT_EQ(bench.tier.counters().rebuilt, 2U);
-        EXPECT_FALSE(bench.tier.find(key_of(5), bench.at()).present);
+        EXPECT_FALSE(bench.tier.find(key_of(5), kTenant, bench.at()).present);
         bench.tier.audit();
     }
 }
@@ -182,29 +184,30 @@ TEST(TierTest, WhoMeetsALostEntryWaitsUntilAllRecordsAreRead) {
     for (std::uint64_t n = 0; n < 50; ++n) (void)bench.store(n);
     bench.destroy(5);
     const Time at = bench.at();
-    const Tier::Found found = bench.tier.find(key_of(5), at);
+    const Tier::Found found = bench.tier.find(key_of(5), kTenant, at);
     // Lookup; record, lookup, insert; lookup again. And the record that confirms it.
     EXPECT_GE(found.lookup_done, at + Time::from_ns(4 * 6) + kLineTime);
     EXPECT_EQ(found.record_done, found.lookup_done + kLineTime);
-    EXPECT_GT(bench.tier.find(key_of(6), at).lookup_done, found.lookup_done) << "behind him";
+    EXPECT_GT(bench.tier.find(key_of(6), kTenant, at).lookup_done, found.lookup_done)
+        << "behind him";
 }
 
 TEST(TierTest, ABlockOnItsWayInWhoseEntryIsLostIsStillOnItsWayIn) {
     Bench bench(10);
     (void)bench.store(1);
-    const Tier::Reservation made = bench.tier.reserve(key_of(2), bench.at());
+    const Tier::Reservation made = bench.tier.reserve(key_of(2), kBlock, kTenant, bench.at());
     bench.destroy(2);
-    const Tier::Found found = bench.tier.find(key_of(2), bench.at());
+    const Tier::Found found = bench.tier.find(key_of(2), kTenant, bench.at());
     EXPECT_FALSE(found.present) << "its payload is not there yet";
     EXPECT_TRUE(found.taken);
     bench.destroy(2);
     EXPECT_TRUE(bench.tier.commit(key_of(2), made.frame, bench.at()));
-    EXPECT_TRUE(bench.tier.find(key_of(2), bench.at()).present);
+    EXPECT_TRUE(bench.tier.find(key_of(2), kTenant, bench.at()).present);
     EXPECT_EQ(bench.tier.counters().rebuilt, 2U);
-    const Tier::Reservation third = bench.tier.reserve(key_of(3), bench.at());
+    const Tier::Reservation third = bench.tier.reserve(key_of(3), kBlock, kTenant, bench.at());
     bench.destroy(3);
     bench.tier.abandon(key_of(3), third.frame, bench.at());
-    EXPECT_FALSE(bench.tier.find(key_of(3), bench.at()).taken);
+    EXPECT_FALSE(bench.tier.find(key_of(3), kTenant, bench.at()).taken);
     bench.tier.audit();
 }
 
@@ -216,16 +219,16 @@ TEST(TierTest, ABlockWithABrokenRecordIsMissingAndItsFrameFree) {
             const TierFrame frame = bench.store(2);
             bench.tier.flip_record(frame, bit);
             if (entry_too) bench.destroy(2);
-            const Tier::Found found = bench.tier.find(key_of(2), bench.at());
+            const Tier::Found found = bench.tier.find(key_of(2), kTenant, bench.at());
             EXPECT_FALSE(found.present || found.taken) << bit;
             EXPECT_EQ(bench.tier.counters().lost_blocks, 1U);
             EXPECT_EQ(bench.tier.counters().rebuilt, 0U);
             // Without an entry nobody knows whose frame it was.
-            EXPECT_EQ(bench.tier.frames().used(), entry_too ? 2U : 1U);
+            EXPECT_EQ(bench.tier.blocks(), entry_too ? 2U : 1U);
             bench.tier.audit();
             (void)bench.store(2);
-            EXPECT_TRUE(bench.tier.find(key_of(2), bench.at()).present);
-            EXPECT_TRUE(bench.tier.find(key_of(1), bench.at()).present);
+            EXPECT_TRUE(bench.tier.find(key_of(2), kTenant, bench.at()).present);
+            EXPECT_TRUE(bench.tier.find(key_of(1), kTenant, bench.at()).present);
         }
     }
 }
@@ -236,23 +239,23 @@ TEST(TierTest, ALostBlockKeepsItsFrameUntilTheLastTransferIsOver) {
     bench.tier.begin_read(frame);
     bench.tier.begin_read(frame);
     bench.tier.flip_record(frame, 17);
-    const Tier::Found found = bench.tier.find(key_of(1), bench.at());
+    const Tier::Found found = bench.tier.find(key_of(1), kTenant, bench.at());
     EXPECT_FALSE(found.present);
     EXPECT_TRUE(found.taken);
-    EXPECT_EQ(bench.tier.reserve(key_of(1), bench.at()).room, Tier::Room::kTaken);
+    EXPECT_EQ(bench.tier.reserve(key_of(1), kBlock, kTenant, bench.at()).room, Tier::Room::kTaken);
     bench.tier.audit();
     bench.tier.end_read(key_of(1), frame, bench.at());
-    EXPECT_EQ(bench.tier.frames().used(), 1U);
+    EXPECT_EQ(bench.tier.blocks(), 1U);
     bench.tier.end_read(key_of(1), frame, bench.at());
-    EXPECT_EQ(bench.tier.frames().used(), 0U);
-    EXPECT_FALSE(bench.tier.find(key_of(1), bench.at()).taken);
+    EXPECT_EQ(bench.tier.blocks(), 0U);
+    EXPECT_FALSE(bench.tier.find(key_of(1), kTenant, bench.at()).taken);
     bench.tier.audit();
     // The same of one that is on its way in: it does not arrive.
-    const Tier::Reservation made = bench.tier.reserve(key_of(2), bench.at());
+    const Tier::Reservation made = bench.tier.reserve(key_of(2), kBlock, kTenant, bench.at());
     bench.tier.flip_record(made.frame, 17);
-    EXPECT_TRUE(bench.tier.find(key_of(2), bench.at()).taken);
+    EXPECT_TRUE(bench.tier.find(key_of(2), kTenant, bench.at()).taken);
     EXPECT_FALSE(bench.tier.commit(key_of(2), made.frame, bench.at()));
-    EXPECT_EQ(bench.tier.frames().used(), 0U);
+    EXPECT_EQ(bench.tier.blocks(), 0U);
     bench.tier.audit();
 }
 
@@ -291,7 +294,7 @@ public:
     void finish() {
         for (std::uint64_t n = 0; n < 400; ++n) look(n, false);
         // Frames of lost blocks without an entry stay out of use.
-        const std::uint64_t retired = m_bench.tier.frames().used() - m_held.size();
+        const std::uint64_t retired = m_bench.tier.blocks() - m_held.size();
         EXPECT_LT(retired, m_bench.tier.counters().lost_blocks / 2);
         m_bench.tier.audit();
         EXPECT_GT(m_bench.tier.counters().rebuilt, 30U);
@@ -301,7 +304,8 @@ public:
 
 private:
     void store(std::uint64_t n) {
-        const Tier::Reservation made = m_bench.tier.reserve(key_of(n), m_bench.at());
+        const Tier::Reservation made =
+            m_bench.tier.reserve(key_of(n), kBlock, kTenant, m_bench.at());
         if (made.room == Tier::Room::kTaken) {
             ASSERT_EQ(m_held.count(n), 1U);
             return;
@@ -313,7 +317,7 @@ private:
         m_hit[n] = false;
     }
     void look(std::uint64_t n, bool discard) {
-        const Tier::Found found = m_bench.tier.find(key_of(n), m_bench.at());
+        const Tier::Found found = m_bench.tier.find(key_of(n), kTenant, m_bench.at());
         const auto held = m_held.find(n);
         if (!found.present) {
             if (held == m_held.end()) return;
@@ -323,7 +327,7 @@ private:
         }
         ASSERT_NE(held, m_held.end());
         ASSERT_FALSE(m_hit[n]);
-        ASSERT_EQ(found.frame.granule, held->second.granule);
+        ASSERT_EQ(found.frame.record, held->second.record);
         Time done;
         if (!discard) return;
         ASSERT_EQ(m_bench.tier.discard(key_of(n), found.frame, m_bench.at(), done),

@@ -291,8 +291,9 @@ TEST(RecordTest, AnyChangedByteBreaksTheCrc) {
 TEST(RecordTest, AnEntryFollowsFromARecord) {
     const Bytes block = Bytes::from_kib(64);
     const auto size = [&](std::uint64_t coded) {
-        return entry_of(HotRecord{.key = {}, .extent_count = 1, .size = coded}, block).size;
+        return entry_of(HotRecord{.key = {}, .extent_count = 1, .size = coded}, 7, block).size;
     };
+    EXPECT_EQ(entry_of(HotRecord{.key = {}}, 7, block).frame, 7U);
     EXPECT_EQ(size(65'536), 255U);
     EXPECT_EQ(size(256), 0U);
     EXPECT_EQ(size(257), 1U);

@@ -98,8 +98,9 @@ TEST(TimedTableTest, WhileItWorksARequestWaitsForTheNextEdge) {
 
 TEST(TimedTableTest, TakesALookupEveryCycle) {
     Bench bench(kSmall);
+    const std::uint64_t stolen = bench.table().counters().stolen;
     EXPECT_DOUBLE_EQ(bench.cycles_each(20'000, [&](int) { return bench.lookup(); }), 1.0);
-    EXPECT_EQ(bench.table().counters().stolen, 0U);
+    EXPECT_EQ(bench.table().counters().stolen, stolen);
 }
 
 TEST(TimedTableTest, TakesLookupsWithChurnEveryCycleWhileKicking) {
@@ -157,6 +158,7 @@ TEST(TimedTableTest, AHotBankStarvesAWriteForSixtyFourCyclesAtMost) {
     Bench bench(kSmall);
     const std::uint64_t hot = bench.any_key();
     bench.settle();
+    const std::uint64_t stolen = bench.table().counters().stolen;
     (void)bench.update(hot);
     // Lookups of one key read the bank that the write waits for.
     Time last = bench.run({.key = hot}).issued;
@@ -173,7 +175,7 @@ TEST(TimedTableTest, AHotBankStarvesAWriteForSixtyFourCyclesAtMost) {
     }
     EXPECT_EQ(gaps, 1);
     EXPECT_NEAR(gap_at, 64, 6);
-    EXPECT_EQ(bench.table().counters().stolen, 1U);
+    EXPECT_EQ(bench.table().counters().stolen, stolen + 1);
     EXPECT_GE(bench.table().counters().conflicts, 64U);
 }
 

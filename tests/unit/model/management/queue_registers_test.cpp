@@ -17,6 +17,10 @@ public:
     void completion_head(std::uint32_t queue, std::uint32_t head) override {
         completions.emplace_back(queue, head);
     }
+    void bus_master(bool enabled) override { masters += enabled ? 1 : 0; }
+    void invalidate(std::uint32_t, Hpa address) override { invalidated = address; }
+    int masters = 0;
+    Hpa invalidated;
     using Rings = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
     Rings submissions;
     Rings completions;
@@ -25,7 +29,7 @@ public:
 class QueueRegistersTest : public testing::Test {
 protected:
     Bells m_bells;
-    QueueRegisters m_registers{2, Bytes::from_gib(3), m_bells};
+    QueueRegisters m_registers{2, Bytes::from_gib(3), Bytes::from_kib(4), m_bells};
 
     bool write(std::uint32_t queue, QueueRegister which, std::uint64_t value) {
         return m_registers.write(queue_register(queue, which), value);
@@ -93,23 +97,95 @@ TEST_F(QueueRegistersTest, RingsHaveAPowerOfTwoOfEntries) {
     EXPECT_TRUE(write(0, kEntries, 65'536));
 }
 
-TEST_F(QueueRegistersTest, WindowsHoldAsManySlotsAsWereRegistered) {
-    EXPECT_FALSE(m_registers.in_window(0, 0));
-    EXPECT_TRUE(m_registers.write(kWindowRegisters + 8 * 2, 10));
-    EXPECT_EQ(read(kWindowRegisters + 8 * 2), 10U);
-    EXPECT_TRUE(m_registers.in_window(2, 9));
-    EXPECT_FALSE(m_registers.in_window(2, 10));
-    EXPECT_FALSE(m_registers.in_window(1, 0));
-    EXPECT_FALSE(m_registers.in_window(kWindows, 0));
-    EXPECT_FALSE(m_registers.in_window(65'535, 0));
+TEST_F(QueueRegistersTest, AWindowIsSlotsStrideAndShards) {
+    using enum WindowRegister;
+    const Window& window = m_registers.queue(1).windows[2];
+    EXPECT_FALSE(window.holds(0, {1}));
+    const auto set = [&](WindowRegister which, std::uint64_t value, std::uint32_t shard = 0) {
+        return m_registers.write(window_register(1, 2, which, shard), value);
+    };
+    EXPECT_TRUE(set(kSlots, 10));
+    EXPECT_TRUE(set(kStride, 4'096));
+    EXPECT_FALSE(set(kShards, 0));
+    EXPECT_FALSE(set(kShards, 9));
+    EXPECT_TRUE(set(kShards, 8));
+    for (std::uint32_t shard = 0; shard < 8; ++shard) {
+        EXPECT_TRUE(set(kBase, 0x1'0000'0000ULL * shard, shard));
+        EXPECT_EQ(read(window_register(1, 2, kBase, shard)), 0x1'0000'0000ULL * shard);
+    }
+    EXPECT_FALSE(m_registers.write(window_register(1, 3, kBase, 8), 0)) << "behind all windows";
+    EXPECT_TRUE(window.holds(9, {8 * 4'096}));
+    EXPECT_FALSE(window.holds(10, {8 * 4'096}));
+    EXPECT_FALSE(window.holds(9, {8 * 4'096 + 8})) << "longer than a slot";
+    EXPECT_FALSE(window.holds(9, {4'097})) << "not in whole parts";
+    EXPECT_EQ(window.address(3, 5), Hpa{0x5'0000'3000});
+    EXPECT_FALSE(m_registers.queue(0).windows[2].holds(0, {8})) << "another queue's";
+}
+
+TEST_F(QueueRegistersTest, ARegionEndsWhereItEnds) {
+    ASSERT_TRUE(write(0, kRegionBase, 0x1000));
+    EXPECT_FALSE(m_registers.queue(0).in_region({0x1000}, {1}));
+    ASSERT_TRUE(write(0, kRegionSize, 0x100));
+    const QueueSetup& setup = m_registers.queue(0);
+    EXPECT_TRUE(setup.in_region({0x1000}, {0x100}));
+    EXPECT_TRUE(setup.in_region({0x10FF}, {1}));
+    EXPECT_FALSE(setup.in_region({0xFFF}, {1}));
+    EXPECT_FALSE(setup.in_region({0x10FF}, {2}));
+    EXPECT_FALSE(setup.in_region({~0ULL}, {2}));
+    EXPECT_FALSE(setup.in_region({0x1000}, {~0ULL}));
+}
+
+TEST_F(QueueRegistersTest, ARingInTheCardLiesInItsMemoryForRings) {
+    const std::uint64_t first = Bytes::from_gib(3).count;
+    EXPECT_EQ(read(0x28), first);
+    EXPECT_EQ(read(0x30), 4'096U);
+    EXPECT_FALSE(write(0, kPlace, 3));
+    ASSERT_TRUE(write(0, kPlace, static_cast<std::uint64_t>(QueuePlace::kHdm)));
+    ASSERT_TRUE(write(0, kEntries, 32));
+    for (const std::uint64_t bad : {first - 1, first + 2'049, std::uint64_t{0}, UINT64_MAX}) {
+        ASSERT_TRUE(write(0, kSubmissionBase, bad));
+        EXPECT_FALSE(write(0, kEnable, 1)) << bad;
+    }
+    ASSERT_TRUE(write(0, kSubmissionBase, first + 2'048));
+    EXPECT_TRUE(write(0, kEnable, 1));
+}
+
+TEST_F(QueueRegistersTest, TenantAndPasidShareARegister) {
+    ASSERT_TRUE(write(1, kTenant, 0xABCDE'0000'1234));
+    EXPECT_EQ(m_registers.queue(1).tenant, 0x1234U);
+    EXPECT_EQ(m_registers.queue(1).pasid, 0xABCDEU);
+    EXPECT_EQ(read(queue_register(1, kTenant)), 0xABCDE'0000'1234U);
+}
+
+TEST_F(QueueRegistersTest, BusMasterEnableIsOffAfterAReset) {
+    EXPECT_FALSE(m_registers.bus_master());
+    EXPECT_TRUE(m_registers.write(kCommandRegister, kBusMasterEnable));
+    EXPECT_TRUE(m_registers.bus_master());
+    EXPECT_EQ(m_bells.masters, 1);
+    EXPECT_TRUE(m_registers.write(kCommandRegister, ~kBusMasterEnable));
+    EXPECT_FALSE(m_registers.bus_master());
+    EXPECT_TRUE(m_registers.write(kCommandRegister, kBusMasterEnable));
+    m_registers.reset(false);
+    EXPECT_FALSE(m_registers.bus_master());
+}
+
+TEST_F(QueueRegistersTest, InvalidationsAreCountedWhenTheyAreDone) {
+    ASSERT_TRUE(write(0, kEntries, 2));
+    EXPECT_FALSE(write(0, kInvalidate, 0x2000)) << "not enabled";
+    ASSERT_TRUE(write(0, kEnable, 1));
+    EXPECT_TRUE(write(0, kInvalidate, 0x2000));
+    EXPECT_EQ(m_bells.invalidated, Hpa{0x2000});
+    EXPECT_EQ(read(queue_register(0, kInvalidated)), 0U);
+    m_registers.invalidated(0);
+    EXPECT_EQ(read(queue_register(0, kInvalidated)), 1U);
 }
 
 TEST_F(QueueRegistersTest, WhatIsNotThereOrNotAlignedIsRefused) {
     for (const std::uint64_t offset : {0x0ULL, 0x8ULL, 0x10ULL, 0x18ULL}) {
         EXPECT_FALSE(m_registers.write(offset, 0)) << "read only: " << offset;
     }
-    for (const std::uint64_t offset :
-         {0x20ULL, 0xF8ULL, 0x120ULL, 0x1030ULL, 0x3000ULL, 0x1004ULL, 0x1ULL, ~7ULL}) {
+    for (const std::uint64_t offset : {0x38ULL, 0xF8ULL, 0x120ULL, 0x1060ULL, 0x1300ULL, 0x1120ULL,
+                                       0x3000ULL, 0x1004ULL, 0x1ULL, ~7ULL}) {
         EXPECT_FALSE(m_registers.write(offset, 1)) << offset;
         EXPECT_EQ(read(offset), std::nullopt) << offset;
     }
