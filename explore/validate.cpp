@@ -52,29 +52,18 @@ ValidationPart saturation(const ValidateOptions& options) {
 }
 
 /// The default card, built of its DRAM's device and just large enough for the span of the load.
-RunConfig fidelity_config(const ValidateOptions& options, const char* preset,
-                          std::vector<std::string> sets) {
-    sets.insert(sets.begin(),
-                {std::string("card.dram.preset=") + preset, "card.tier.capacity=256 MiB"});
+RunConfig fidelity_config(const ValidateOptions& options) {
+    std::vector<std::string> sets{"card.dram.preset=ddr5-5600b", "card.tier.capacity=256 MiB"};
     sets.insert(sets.end(), options.sets.begin(), options.sets.end());
     return load({}, sets).run;
 }
 
-/// Of each preset also one channel, which lines in flight saturate.
 ValidationPart fidelity(const ValidateOptions& options) {
-    ValidationPart part{validate_fidelity(fidelity_config(options, "ddr5-5600b", {}).card)};
-    for (const char* preset :
-         {"ddr5-4800b", "ddr5-5600b", "ddr5-6400b", "ddr4-3200aa", "ddr4-1866m"}) {
-        const RunConfig one =
-            fidelity_config(options, preset, {"card.dram.channels=1", "card.mem.depth=512"});
-        std::vector<ValidationRow> rows = validate_full_load(preset, one.card);
-        std::move(rows.begin(), rows.end(), std::back_inserter(part.rows));
-    }
-    return part;
+    return {validate_fidelity(fidelity_config(options).card)};
 }
 
 ValidationPart move_fidelity(const ValidateOptions& options) {
-    return {validate_move_fidelity(fidelity_config(options, "ddr5-5600b", {}))};
+    return {validate_move_fidelity(fidelity_config(options))};
 }
 
 /// Every card of the folder, in order of names, has curves; some have measurements.

@@ -71,9 +71,6 @@ struct ValidationPart {
 /// The card in burst fidelity against itself in line fidelity, at idle, half and full load. It must
 /// name its DRAM's device.
 [[nodiscard]] std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card);
-/// The same with lines enough in flight to saturate the DRAM; `preset` is in the ids.
-[[nodiscard]] std::vector<ValidationRow> validate_full_load(const std::string& preset,
-                                                            const card::CardConfig& card);
 
 /// The same for its moves: promotions and demotions, alone and mixed, by block size and load.
 [[nodiscard]] std::vector<ValidationRow> validate_move_fidelity(const RunConfig& config);

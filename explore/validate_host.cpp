@@ -39,14 +39,6 @@ public:
         sc_core::sc_start();
         return (m_ends.back() - m_ends.front()).us() / static_cast<double>(m_ends.size() - 1);
     }
-    /// What copies of both directions reach together.
-    double gb_s_both(Bytes size, std::uint32_t copies) {
-        m_engine.copy(BulkDirection::kRead, copies, size);
-        m_engine.copy(BulkDirection::kWrite, copies, size);
-        sc_core::sc_start();
-        const double bytes = static_cast<double>(size.count * (m_ends.size() - 1));
-        return bytes / static_cast<double>((m_ends.back() - m_ends.front()).ps) * 1e3;
-    }
 
 private:
     /// A source that is not a card adds no latency of a card.
@@ -103,20 +95,6 @@ void copies(const gpu::CopyEngineConfig& config, std::vector<ValidationRow>& row
             "H100, pinned host memory, cudaMemcpyAsync in a loop of 1000 (vLLM blog 2026-01); us",
             copy.us, us_each(config, Bytes::from_kib(copy.kib), kMany), copy.held_out);
     }
-    const Kernel kernel;
-    ValidationRow both{
-        "V9-both-directions",
-        "H100, both directions at once, copies of 2 MiB (vLLM blog 2026-01); GB/s",
-        "silicon",
-        83.4,
-        83.4,
-        CopyLoop(config).gb_s_both(Bytes::from_mib(2), kMany),
-        kTolerance,
-        true,
-        "the directions share the host's DRAM alone here; of what else they share in "
-        "that machine nothing is public"};
-    both.excused = 0.13;
-    rows.push_back(std::move(both));
 }
 
 /// In place of the card's registers: when doorbells were rung.

@@ -113,7 +113,7 @@ private:
     EventHeap<Doorbell> m_doorbells;
     memory::DramThermal m_thermal;
     std::uint32_t m_corrected_threshold;
-    std::uint32_t m_corrected = 0;  ///< errors in DRAM since the last event about them
+    std::uint32_t m_corrected = 0;         ///< errors in DRAM since the last event about them
     std::vector<engine::Intent> m_posted;  ///< descriptors on their way to a portal: a pool
     std::vector<std::uint32_t> m_posted_free;
     std::uint64_t m_refused_doorbells = 0;

@@ -69,8 +69,6 @@ DramConfig burst_config(const Ddr5Config& line) {
     const std::int64_t write = line_time(measure(line, kRandom, 0, 1));
     burst.rows = {.read = {read},
                   .write = {write},
-                  .turnaround = turnaround(3 * line_time(measure(line, kRandom, 2, 1)),
-                                           2 * read + write, burst.write_batch),
                   .opens = share(stream.counters.activates, stream.counters.reads)};
     return burst;
 }

@@ -25,7 +25,7 @@ DramRows::DramRows(const Ddr5Config& config, Cycle refresh_offset)
       m_clock(config.timing.speed),
       m_map(config.mapping, config.geometry),
       m_banks(config.geometry.all_banks()),
-      m_groups(std::size_t{config.geometry.ranks} * config.geometry.groups, kLongAgo),
+      m_write_to_write(config.writes_modify ? config.timing.ccd_l_wr : config.timing.ccd_l_wr2),
       m_ranks(config.geometry.ranks) {}
 
 Ratio DramRows::running() const {
@@ -73,10 +73,15 @@ Cycle DramRows::last_refresh(std::uint32_t bank, Cycle at) const {
     return at < first ? kNone : first + (at - first) / period * period;
 }
 
-/// The turn that the next activate of a rank has from `ready` on.
-Cycle DramRows::turn(const Rank& rank, Cycle ready) const {
-    const Cycle last = rank.turns[(rank.next + 3) % 4];
-    return std::max({ready, last + m_timing.rrd_s, rank.turns[rank.next] + m_timing.faw});
+/// The turn that the next activate has from `ready` on.
+Cycle DramRows::turn(const Pace& pace, Cycle ready) const {
+    const Cycle last = pace.turns[(pace.next + 3) % 4];
+    return std::max({ready, last + m_timing.rrd_s, pace.turns[pace.next] + m_timing.faw});
+}
+
+/// A refresh parts turns: what it overtakes leaves those before it to others.
+DramRows::Pace& DramRows::pace_at(Rank& rank, Cycle ready) const {
+    return ready < rank.parted ? rank.pace : rank.late;
 }
 
 /// When a row could be opened, or an open one accessed, from `ready` on and after the bank's last
@@ -84,17 +89,22 @@ Cycle DramRows::turn(const Rank& rank, Cycle ready) const {
 DramRows::Start DramRows::start(const DramPlace& place, Cycle ready, Cycle bus) {
     const DramTiming& t = m_timing;
     const Bank& bank = m_banks[place.bank];
-    const Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
+    Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
     Cycle refresh = last_refresh(place.bank, ready);
+    if (refresh != kNone) ready = std::max(ready, end_of_refresh(place.bank, refresh));
+    if (ready >= rank.parted) {
+        rank.pace = rank.late;
+        rank.parted = kNever;
+    }
     while (true) {
-        if (refresh != kNone) ready = std::max(ready, end_of_refresh(place.bank, refresh));
         const bool open = bank.row != kClosed && bank.opened > refresh;
         Start start{.opens = !open || bank.row != place.row};
         if (start.opens) {
             const Cycle closed = open ? std::max(ready, bank.precharge) + t.rp : ready;
-            start.turn = turn(rank, ready);
+            const Pace& pace = pace_at(rank, ready);
+            start.turn = turn(pace, ready);
             start.group_turn =
-                std::max(start.turn, m_groups[place.bank / m_geometry.banks] + t.rrd_l);
+                std::max(start.turn, pace.groups[group_of(place.bank)].turn + t.rrd_l);
             start.at = std::max({closed, bank.activate, start.group_turn});
         } else {
             start.at = std::max({ready, bank.column, bus});
@@ -103,6 +113,11 @@ DramRows::Start DramRows::start(const DramPlace& place, Cycle ready, Cycle bus) 
         const Cycle next = last_refresh(place.bank, start.at);
         if (next == refresh) return start;
         refresh = next;
+        ready = std::max(ready, end_of_refresh(place.bank, refresh));
+        if (!m_same_bank && rank.parted == kNever) {
+            rank.late = {};
+            rank.parted = ready;
+        }
     }
 }
 
@@ -114,17 +129,29 @@ DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bo
     // The bus is busy with data of others until `bus_free`; commands come before their data.
     const Cycle bus = m_clock.first_at(bus_free) + kSchedule;
     const Start start = this->start(place, m_clock.first_at(at) + kSchedule, bus);
+    Pace& pace = pace_at(rank, start.opens ? start.turn : start.at);
+    Group& group = pace.groups[group_of(place.bank)];
     Cycle column = start.at;
     if (start.opens) {
         // One that waits for its bank or group lets the turns of others pass it.
-        rank.turns[rank.next] = start.turn;
-        rank.next = (rank.next + 1) % 4;
-        m_groups[place.bank / m_geometry.banks] = start.group_turn;
+        pace.turns[pace.next] = start.turn;
+        pace.next = (pace.next + 1) % 4;
+        group.turn = start.group_turn;
         bank.opened = start.at;
         bank.row = place.row;
         bank.activate = bank.opened + t.rc;
         bank.precharge = bank.opened + t.ras;
         column = std::max(bank.opened + t.rcd, bus);
+    }
+    if (write) {
+        // As with activates: one that waits for its bank lets others of its group pass.
+        const Cycle slot =
+            std::max({group.write, bus, start.opens ? start.turn + t.rcd : m_clock.first_at(at)});
+        group.write = slot + m_write_to_write;
+        group.read = slot + t.cwl + t.burst + t.wtr_l;
+        column = std::max(column, slot);
+    } else {
+        column = std::max(column, group.read);
     }
     bank.column = column + t.ccd_l;
     const Cycle recovery = write ? t.cwl + t.burst + t.wr : t.rtp;
@@ -133,7 +160,9 @@ DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bo
     // Before a refresh, open rows serve what they were opened for, and nothing else takes the bus.
     const Cycle served = start.opens ? std::max(t.rcd + recovery, t.ras) : recovery;
     closable = std::max(closable, start.at + served);
-    return {m_clock.at(column + (write ? t.cwl : t.cl) + t.burst), start.opens};
+    const Cycle to_data = (write ? t.cwl : t.cl) + t.burst;
+    const Cycle turn = std::max(bus, start.opens ? start.turn + t.rcd : 0);
+    return {m_clock.at(column + to_data), m_clock.at(turn), start.opens};
 }
 
 }  // namespace kvplane::memory

@@ -32,8 +32,10 @@ public:
     [[nodiscard]] Stop last_stop(Time at);
     /// `at`, or the end of the refresh that stops the subchannel then.
     [[nodiscard]] Time after_refresh(Time at) { return std::max(at, last_stop(at).until); }
+    [[nodiscard]] std::uint32_t bank_of(std::uint64_t line) const { return m_map.place(line).bank; }
     struct Access {
         Time data;            ///< its last data
+        Time turn;            ///< its column command, if its bank had been ready
         bool opened = false;  ///< a row had to be opened for it
     };
     /// A line that is asked for at `at` and whose data bus is free from `bus_free`, both without
@@ -43,6 +45,8 @@ public:
 private:
     static constexpr std::uint32_t kClosed = UINT32_MAX;
     static constexpr Cycle kLongAgo = -1'000'000'000;
+    static constexpr Cycle kNever = INT64_MAX;
+    static constexpr std::size_t kMostGroups = 8;
     struct Bank {
         std::uint32_t row = kClosed;
         Cycle opened = 0;
@@ -51,14 +55,26 @@ private:
         Cycle column = 0;     ///< not before
     };
 
+    struct Group {
+        Cycle turn = kLongAgo;  ///< of the last activate
+        Cycle write = 0;        ///< not before
+        Cycle read = 0;         ///< not before
+    };
+    /// What commands of a rank keep to, whatever their banks.
+    struct Pace {
+        std::array<Cycle, 4> turns{kLongAgo, kLongAgo, kLongAgo,
+                                   kLongAgo};  ///< of activates, a ring
+        std::uint32_t next = 0;
+        std::array<Group, kMostGroups> groups{};
+    };
     struct Rank {
         Cycle due = 0;  ///< the latest refresh that was asked for, of all banks
         /// When the rows may be closed that are used before it falls due, and those used later.
         Cycle closable = 0;
         Cycle later = 0;
-        /// The turns of the last four activates, a ring.
-        std::array<Cycle, 4> turns{kLongAgo, kLongAgo, kLongAgo, kLongAgo};
-        std::uint32_t next = 0;
+        Pace pace;
+        Pace late;              ///< after the next refresh, of what it has overtaken
+        Cycle parted = kNever;  ///< the end of that refresh
     };
     /// Of an access: its activate, or its column command where the row is open.
     struct Start {
@@ -68,7 +84,11 @@ private:
         bool opens = false;
     };
 
-    [[nodiscard]] Cycle turn(const Rank& rank, Cycle ready) const;
+    [[nodiscard]] Cycle turn(const Pace& pace, Cycle ready) const;
+    [[nodiscard]] Pace& pace_at(Rank& rank, Cycle ready) const;
+    [[nodiscard]] std::uint32_t group_of(std::uint32_t bank) const {
+        return bank / m_geometry.banks % m_geometry.groups;
+    }
     [[nodiscard]] Start start(const DramPlace& place, Cycle ready, Cycle bus);
     [[nodiscard]] Cycle last_refresh(std::uint32_t bank, Cycle at) const;
     [[nodiscard]] Cycle end_of_refresh(std::uint32_t bank, Cycle due);
@@ -83,7 +103,7 @@ private:
     DramClock m_clock;
     AddressMap m_map;
     std::vector<Bank> m_banks;
-    std::vector<Cycle> m_groups;  ///< the turn of the last activate of each group
+    Cycle m_write_to_write;
     std::vector<Rank> m_ranks;
 };
 

@@ -172,7 +172,9 @@ TEST(ValidateCardsFullTest, ACardThatDoesNotHoldIsAnExitCode) {
     const auto object = nlohmann::json::parse(out.str());
     bool tail_fails = false;
     for (const auto& row : object["rows"]) {
-        if (row["id"] == "V7") EXPECT_FALSE(row["holds"]) << "--set reaches the cards";
+        if (row["id"] == "V7") {
+            EXPECT_FALSE(row["holds"]) << "--set reaches the cards";
+        }
         // Without refreshes the tail is gone, and the excuse of what is left of it does not cover.
         if (row["id"] != "V5-slowest-1%") continue;
         const double error = row["error"];

@@ -13,11 +13,9 @@ TEST(ValidateHostTest, EveryReferenceHolds) {
     std::set<std::string> ids;
     std::size_t held_out = 0;
     for (const ValidationRow& row : validate_host_copies({})) {
-        const bool excused = row.id == "V9-both-directions";
-        EXPECT_EQ(row.holds(), !excused) << row.id << ": " << row.model << " instead of "
-                                         << row.reference_low << " to " << row.reference_high;
-        EXPECT_TRUE(row.passes()) << row.id << ": " << row.error();
-        EXPECT_EQ(row.reason.empty(), !excused) << row.id;
+        EXPECT_TRUE(row.holds()) << row.id << ": " << row.model << " instead of "
+                                 << row.reference_low << " to " << row.reference_high;
+        EXPECT_TRUE(row.reason.empty()) << row.id;
         EXPECT_LE(row.tolerance, 0.05) << row.id;
         EXPECT_TRUE(ids.insert(row.id).second) << row.id << " is there twice";
         held_out += row.held_out ? 1 : 0;
