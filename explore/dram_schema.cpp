@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "explore/run_schema.h"
@@ -151,21 +152,46 @@ void refuse_keys_without_device(const Table& table, const Settings& settings) {
     }
 }
 
-/// Throws at the key without which device, timing and controller would agree.
+/// Whether a text has a word.
+bool names(std::string_view text, std::string_view word) {
+    const auto letter = [&](std::size_t at) {
+        return at < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+    };
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1)) {
+        if ((at == 0 || !letter(at - 1)) && !letter(at + word.size())) return true;
+    }
+    return false;
+}
+
+/// Throws at the key without which device, timing and controller would agree: at one that the rule
+/// names, if it does.
 [[noreturn]] void blame(RunConfig& run, const Table& table, const Settings& settings,
                         const UserError& error) {
-    for (const Row& row : table.rows()) {
-        const std::string& path = row.info.path;
-        if (!is_of_dram(path) || path == kPreset) continue;
-        if (settings.at(path).origin == "default") continue;
+    const auto agree_without = [&](const Row& row) {
+        RunConfig other = run;
         row.reset();
         build(run);
+        bool agree = true;
         try {
             check(line_dram(run.card));
         } catch (const UserError&) {
-            continue;
+            agree = false;
         }
-        settings.require(false, {path}, error.what());
+        run = other;
+        return agree;
+    };
+    const std::string_view rule = error.what();
+    for (const bool named : {true, false}) {
+        for (const Row& row : table.rows()) {
+            const std::string& path = row.info.path;
+            if (!is_of_dram(path) || path == kPreset) continue;
+            if (settings.at(path).origin == "default") continue;
+            const std::string_view leaf = std::string_view(path).substr(path.rfind('.') + 1);
+            if (named && !names(rule, leaf)) continue;
+            if (agree_without(row)) settings.require(false, {path}, error.what());
+        }
     }
     settings.require(false, {kPreset}, error.what());
     throw InvariantError("card.dram: its rule does not fail");

@@ -29,7 +29,7 @@ protected:
     /// Reads and writes of four initiators that keep `outstanding` lines each in flight, at random
     /// over `lines` lines each. In a kernel of its own. Returns the time that it takes.
     Time stream(const CardConfig& config, std::uint32_t outstanding = 16,
-                std::uint64_t lines = 4096) {
+                std::uint64_t lines = 4096, const memory::DramThermal& thermal = {}) {
         fresh_kernel();
         m_bench = std::make_unique<Bench>(config, kBlock);
         m_bench->map();
@@ -44,6 +44,10 @@ protected:
             m_initiators.push_back(
                 std::make_unique<cxl::AtInitiator>(sc_core::sc_gen_unique_name("host"), plan));
             m_initiators.back()->socket.bind(m_bench->card.mem.socket);
+        }
+        if (thermal != memory::DramThermal{}) {
+            sc_core::sc_start(1, sc_core::SC_PS);
+            m_bench->card.set_thermal(thermal);
         }
         Bench::drain();
         for (const auto& initiator : m_initiators) EXPECT_TRUE(initiator->finished());
@@ -117,21 +121,11 @@ std::vector<std::uint8_t> health(Type3Card& card) {
 
 TEST_F(LineDramTest, HeatSlowsTheHostDownAndIsTold) {
     const auto run = [&](const memory::DramThermal& thermal) {
-        stream(base(), 1);
-        m_bench->card.set_thermal(thermal);
-        cxl::AtPlan plan;
-        plan.requests = 4000;
-        plan.outstanding = 48;
-        plan.lines = 4096;
-        cxl::AtInitiator initiator("hot", plan);
-        initiator.socket.bind(m_bench->card.mem.socket);
-        const Time from = now();
-        Bench::drain();
-        EXPECT_TRUE(initiator.finished());
-        return std::pair{now() - from, m_bench->card.mem.load_changes()};
+        const Time taken = stream(base(), 16, 4096, thermal);
+        return std::pair{taken, m_bench->card.mem.load_changes()};
     };
     const auto [cool, cool_changes] = run({});
-    EXPECT_EQ(m_bench->card.events().status(), 0) << "nothing changed";
+    EXPECT_EQ(m_bench->card.events().status(), 0U) << "nothing changed";
     const auto [hot, hot_changes] = run({.double_refresh = true, .bandwidth_cap = {100'000}});
     EXPECT_GT(hot, cool * 2);
     EXPECT_GT(hot_changes, cool_changes) << "DevLoad rises with the queues";
