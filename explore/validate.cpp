@@ -51,6 +51,10 @@ ValidationPart saturation(const ValidateOptions& options) {
     return {validate_saturation(load({}, options.sets).run)};
 }
 
+ValidationPart host_reads(const ValidateOptions& options) {
+    return validate_host_reads(load({}, options.sets).run);
+}
+
 /// The default card, built of its DRAM's device and just large enough for the span of the load.
 RunConfig fidelity_config(const ValidateOptions& options) {
     std::vector<std::string> sets{"card.dram.preset=ddr5-5600b", "card.tier.capacity=256 MiB"};
@@ -100,7 +104,8 @@ constexpr Part kParts[] = {{"link", &rows_alone<&validate_link>},
                            {"host-copies", &host_copies},
                            {"fidelity", &fidelity},
                            {"move-fidelity", &move_fidelity, true},
-                           {"saturation", &saturation}};
+                           {"saturation", &saturation},
+                           {"host-reads", &host_reads}};
 
 nlohmann::ordered_json to_json(const ValidationRow& row) {
     nlohmann::ordered_json object;

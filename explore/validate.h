@@ -79,6 +79,9 @@ struct ValidationPart {
 /// depth, block and link, both at once, under overload, and the loop of copies beside them.
 [[nodiscard]] std::vector<ValidationRow> validate_saturation(const RunConfig& config);
 
+/// A host's reads beside the card's moves: their curve over what moves, and that it is bounded.
+[[nodiscard]] ValidationPart validate_host_reads(const RunConfig& config);
+
 /// The names of the parts.
 [[nodiscard]] std::vector<std::string> validate_parts();
 
