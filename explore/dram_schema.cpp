@@ -105,6 +105,12 @@ void describe_controller(Table& t, memory::Ddr5Config& c) {
           {kChosen, "JEDEC refresh modes", "What one refresh closes, and how often it comes."});
 }
 
+void describe_writes(Table& t, memory::Ddr5Config& c) {
+    t.key("writes_modify", c.writes_modify, flag(),
+          {kChosen, "JEDEC: x4 devices with on-die ECC read and modify",
+           "Writes of a bank group keep ccd_l_wr apart, else ccd_l_wr2."});
+}
+
 void describe_ras(Table& t, memory::Ddr5Config& c) {
     t.key("ecc_buffer", c.ecc_buffer, between<std::uint32_t>(1, 4096, "lines"),
           {kAssumed, "assumed", "Lines of check bits that the controller holds; inline ECC only."});
@@ -211,6 +217,7 @@ void describe_dram(Table& t, card::CardConfig& c, DramDevice& device) {
         describe_burst(t, c.dram);
         describe_device(t, device);
         describe_controller(t, c.lines);
+        describe_writes(t, c.lines);
         describe_ras(t, c.lines);
     });
 }

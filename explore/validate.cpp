@@ -23,8 +23,12 @@ struct Part {
     bool only_by_name = false;  ///< it takes minutes, and is not within its tolerances yet
 };
 
+/// What has its numbers in its rows: no config is read, and none can be set.
 template <std::vector<ValidationRow> (*Rows)()>
-ValidationPart rows_alone(const ValidateOptions&) {
+ValidationPart rows_alone(const ValidateOptions& options) {
+    if (!options.sets.empty() && !options.only.empty()) {
+        throw UserError("validate: --only " + options.only + " reads no config; leave --set out");
+    }
     return {Rows()};
 }
 
@@ -59,7 +63,11 @@ ValidationPart host_reads(const ValidateOptions& options) {
 RunConfig fidelity_config(const ValidateOptions& options) {
     std::vector<std::string> sets{"card.dram.preset=ddr5-5600b", "card.tier.capacity=256 MiB"};
     sets.insert(sets.end(), options.sets.begin(), options.sets.end());
-    return load({}, sets).run;
+    const RunConfig config = load({}, sets).run;
+    if (!config.card.dram.device) {
+        throw UserError("validate: burst against line needs card.dram.preset, a device for both");
+    }
+    return config;
 }
 
 ValidationPart fidelity(const ValidateOptions& options) {
@@ -231,6 +239,8 @@ std::vector<std::string> validate_parts() {
 }
 
 int validate(const ValidateOptions& options, std::ostream& out) {
+    static_cast<void>(load({}, options.sets));  // its errors come before any work
+    if (options.only.empty()) static_cast<void>(card_files(options.cards));
     if (!options.out.empty()) make_folder(options.out);
     ValidationPart all;
     bool known = options.only.empty();

@@ -121,6 +121,14 @@ DramRows::Start DramRows::start(const DramPlace& place, Cycle ready, Cycle bus) 
     }
 }
 
+/// As with activates: a write that waits for its bank lets others of its group pass.
+Cycle DramRows::take_write_turn(Group& group, Cycle turn) const {
+    const Cycle slot = std::max(group.write, turn);
+    group.write = slot + m_write_to_write;
+    group.read = slot + m_timing.cwl + m_timing.burst + m_timing.wtr_l;
+    return slot;
+}
+
 DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bool write) {
     const DramTiming& t = m_timing;
     const DramPlace place = m_map.place(line);
@@ -143,16 +151,8 @@ DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bo
         bank.precharge = bank.opened + t.ras;
         column = std::max(bank.opened + t.rcd, bus);
     }
-    if (write) {
-        // As with activates: one that waits for its bank lets others of its group pass.
-        const Cycle slot =
-            std::max({group.write, bus, start.opens ? start.turn + t.rcd : m_clock.first_at(at)});
-        group.write = slot + m_write_to_write;
-        group.read = slot + t.cwl + t.burst + t.wtr_l;
-        column = std::max(column, slot);
-    } else {
-        column = std::max(column, group.read);
-    }
+    const Cycle turn = std::max(bus, start.opens ? start.turn + t.rcd : m_clock.first_at(at));
+    column = std::max(column, write ? take_write_turn(group, turn) : group.read);
     bank.column = column + t.ccd_l;
     const Cycle recovery = write ? t.cwl + t.burst + t.wr : t.rtp;
     bank.precharge = std::max(bank.precharge, column + recovery);
@@ -161,7 +161,6 @@ DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bo
     const Cycle served = start.opens ? std::max(t.rcd + recovery, t.ras) : recovery;
     closable = std::max(closable, start.at + served);
     const Cycle to_data = (write ? t.cwl : t.cl) + t.burst;
-    const Cycle turn = std::max(bus, start.opens ? start.turn + t.rcd : 0);
     return {m_clock.at(column + to_data), m_clock.at(turn), start.opens};
 }
 

@@ -90,6 +90,7 @@ private:
         return bank / m_geometry.banks % m_geometry.groups;
     }
     [[nodiscard]] Start start(const DramPlace& place, Cycle ready, Cycle bus);
+    [[nodiscard]] Cycle take_write_turn(Group& group, Cycle turn) const;
     [[nodiscard]] Cycle last_refresh(std::uint32_t bank, Cycle at) const;
     [[nodiscard]] Cycle end_of_refresh(std::uint32_t bank, Cycle due);
 
