@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "explore/config.h"
 #include "explore/validate.h"
@@ -35,8 +36,8 @@ TEST(ValidateHostReadsTest, EveryRowHoldsAndNoCurveFallsOrRunsAway) {
 }
 
 TEST(ValidateHostReadsTest, ReadsThatWaitForMoreAreSeen) {
-    const ValidationPart part =
-        validate_host_reads(load({}, {"card.dram.channels=1", "card.link.width=8"}).run);
+    const std::vector<std::string> sets{"card.dram.channels=1", "card.link.width=8"};
+    const ValidationPart part = validate_host_reads(load({}, sets).run);
     EXPECT_TRUE(std::any_of(part.rows.begin(), part.rows.end(),
                             [](const ValidationRow& row) { return !row.holds(); }));
 }

@@ -59,7 +59,7 @@ TEST(ValidateSaturationTest, DemandThatWaitsForPrefetchesIsSeen) {
     EXPECT_EQ(count_of(broken({"card.scheduler.policy=fifo"}), "demand-p99"), 2U);
     // A block is 97 us; half of one under way.
     const std::set<std::string> late =
-        broken({"card.staging=4 MiB", "card.destination_quota=4 MiB"});
+        broken({"card.staging=4 MiB", "card.scheduler.destination_quota=4 MiB"});
     EXPECT_EQ(count_of(late, "demand-p99"), 2U);
     EXPECT_EQ(count_of(late, "backlog0"), 0U);
 }
