@@ -248,6 +248,10 @@ void add_study(CLI::App& app, kvplane::explore::StudyOptions& options, int& exit
             ->type_name("PATH=VALUE")
             ->allow_extra_args(false);
         one->add_option("--out", options.out, "Folder of study.json and its plots (Vega-Lite)");
+        if (name == "sram") {
+            one->add_option("--synthesis", options.synthesis,
+                            "What tb/synthesis/synthesise --json wrote: adds the engine's logic");
+        }
         one->add_flag("--json", options.json, "Print one JSON object");
         one->callback([&, name] {
             exit_code = guarded([&] { return kvplane::explore::study(name, options, std::cout); });

@@ -259,6 +259,41 @@ TEST_F(StudyTest, TheCommandPrintsATableOrJsonAndWritesPlots) {
     EXPECT_THROW((void)study("nothing", options, json), UserError);
 }
 
+TEST_F(StudyTest, TheEnginesLogicComesFromWhatWasSynthesised) {
+    StudyOptions options;
+    options.sets = {"study.sram.tiers=[1 GiB]", "study.sram.blocks=[64 KiB]",
+                    "study.sram.srams=[64 KiB, 8 MiB]", "study.sram.hot_lookups=[50 %]",
+                    "study.sram.simulate_up_to=0"};
+    options.json = true;
+    const std::string shape =
+        R"("Slots": 4, "Banks": 8, "Stash": 16, "KickLimit": 32, "SramLatency": 1,)";
+    const auto rows = [&](const std::string& more) {
+        options.synthesis =
+            write("synthesis.json", R"({"schema": "kvplane.synthesis/1", "rows": [{)" + shape +
+                                        more + R"("gates": 60000, "flip_flops": 8000,
+                                        "gate_path": 70}]})");
+        std::ostringstream out;
+        EXPECT_EQ(study("sram", options, out), 0);
+        return Json::parse(out.str())["rows"];
+    };
+    const Json found = rows(R"("BucketsLog2": 16, "StoreBuffer": 16,)");
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_TRUE(found[0]["logic_gates"].is_null());  // 64 KiB: of another shape
+    EXPECT_EQ(found[1]["logic_gates"], 60000);
+    EXPECT_EQ(found[1]["logic_flip_flops"], 8000);
+    EXPECT_EQ(found[1]["logic_path"], 70);
+    EXPECT_TRUE(rows(R"("BucketsLog2": 16, "StoreBuffer": 8,)")[1]["logic_gates"].is_null());
+    EXPECT_EQ(rows(R"("BucketsLog2": 9, "StoreBuffer": 16,)")[0]["logic_gates"], 60000);
+
+    std::ostringstream out;
+    options.synthesis = write("other.json", R"({"schema": "kvplane.study/1", "rows": []})");
+    EXPECT_THROW((void)study("sram", options, out), UserError);
+    options.synthesis = write("row.json", R"({"schema": "kvplane.synthesis/1", "rows": [{}]})");
+    EXPECT_THROW((void)study("sram", options, out), UserError);
+    options.synthesis = "no_such.json";
+    EXPECT_THROW((void)study("sram", options, out), UserError);
+}
+
 TEST_F(StudyTest, AnotherImplementationThanTheTlmFormIsTheUsersMistake) {
     for (const char* name : {"sram", "lookup"}) {
         for (const char* implementation : {"rtl", "lockstep"}) {
