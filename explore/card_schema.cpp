@@ -92,6 +92,11 @@ void describe_engine(Table& t, engine::EngineConfig& c) {
     t.group("scheduler", [&] { describe_scheduler(t, c); });
     t.key("staging", c.staging, between<Bytes>(Bytes::from_kib(4), Bytes::from_gib(1)),
           {kChosen, "design parameter", "SRAM for data on its way between DRAM and wire."});
+    t.group("demotion", [&] {
+        t.key("rate_cap", c.demotion_rate_cap, between<Rate>({1'000'000}, {1'000'000'000'000}),
+              {kChosen, "off by default",
+               "The most that demotions take of link and DRAM, together; null: what is left."});
+    });
     t.group("dma", [&] {
         t.key("read_outstanding", c.read_outstanding, between<std::uint32_t>(1, 768, "reads"),
               {kDerived, "10-bit PCIe tags; 128 x 512 B covers an 840 ns round trip on x16",

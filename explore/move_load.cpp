@@ -7,6 +7,7 @@
 #include <memory>
 #include <systemc>
 
+#include "explore/host_reader.h"
 #include "explore/kernel.h"
 #include "explore/platform.h"
 #include "explore/study_index.h"
@@ -73,11 +74,14 @@ std::uint32_t all_blocks(const std::vector<Pool>& pools) {
 class MoveHost final : public sc_core::sc_module, public driver::MoveClient {
 public:
     MoveHost(sc_core::sc_module_name name, const MoveLoad& load, const std::vector<Pool>& pools,
-             driver::Driver& driver, driver::MoveMetrics& metrics)
+             driver::Driver& driver, driver::MoveMetrics& metrics, engine::DataPlane& plane,
+             HostReader& reader)
         : sc_module(name),
           m_load(load),
           m_driver(driver),
           m_metrics(metrics),
+          m_plane(plane),
+          m_reader(reader),
           m_random(load.seed, "move load"),
           m_arrivals("arrivals") {
         m_flows.resize(load.flows.size());
@@ -125,6 +129,8 @@ public:
             measure.flows.push_back(
                 {.payload = rate(flow), .latency = flow.latency, .blocks = flow.moved});
         }
+        measure.host_read = m_reader.latency();
+        measure.promoted = rate(m_crossed, m_end - m_begin);
         measure.block_latency = m_moves.promotion();
         const auto count = static_cast<double>(m_moves.promotion().count());
         for (std::size_t i = 0; i < engine::kStages && count != 0; ++i) {
@@ -157,11 +163,16 @@ private:
     [[nodiscard]] Rate rate(const Flow& flow) const {
         if (flow.counted == 0) return {};
         const MoveFlow& asked = m_load.flows[static_cast<std::size_t>(&flow - m_flows.data())];
-        const Bytes bytes = m_load.block * (flow.counted * asked.run);
-        const auto ps =
-            static_cast<Uint128>(std::max<std::int64_t>(1, (flow.last - flow.first).ps));
+        return rate(m_load.block * (flow.counted * asked.run), flow.last - flow.first);
+    }
+    [[nodiscard]] static Rate rate(Bytes bytes, Time span) {
+        const auto ps = static_cast<Uint128>(std::max<std::int64_t>(1, span.ps));
         const Uint128 scaled = static_cast<Uint128>(bytes.count) * 1'000'000'000'000U;
         return {static_cast<std::uint64_t>(scaled / ps)};
+    }
+    /// Payload that went to the GPU, whoever moved it.
+    [[nodiscard]] Bytes crossed() {
+        return m_plane.drained_by_now(engine::kPush) + m_plane.drained_by_now(engine::kBulkRead);
     }
 
     /// The time to the next order of an open loop.
@@ -243,7 +254,10 @@ private:
         flow.moved += order.moves.size();
         if (index == 0 && flow.orders == m_load.warm_up) {
             m_measuring = true;
+            m_begin = now();
+            m_crossed = crossed();
             m_metrics.restart();
+            if (m_load.host_reads) m_reader.begin();
         }
         if (!m_measuring) return;
         if (flow.first == Time::never()) {
@@ -255,6 +269,9 @@ private:
         }
         if (index == 0 && flow.counted == m_load.orders) {
             m_measuring = false;
+            m_end = now();
+            m_reader.end();
+            m_crossed = crossed() - m_crossed;
             m_ordering = false;
             m_moves = m_metrics;
         }
@@ -263,6 +280,8 @@ private:
     const MoveLoad& m_load;
     driver::Driver& m_driver;
     driver::MoveMetrics& m_metrics;
+    engine::DataPlane& m_plane;
+    HostReader& m_reader;
     RandomStream m_random;
     EventHeap<std::uint32_t> m_arrivals;  ///< of open loops, by flow
     std::vector<Flow> m_flows;
@@ -271,6 +290,9 @@ private:
     std::uint64_t m_outstanding = 0;
     bool m_ordering = false;
     bool m_measuring = false;
+    Time m_begin;                 ///< of measuring
+    Time m_end;                   ///< the same
+    Bytes m_crossed;              ///< between the two; before m_end: up to m_begin
     driver::MoveMetrics m_moves;  ///< while measuring
 };
 
@@ -290,6 +312,10 @@ void check(const MoveLoad& load) {
 
 MoveMeasure measure_moves(const RunConfig& config, const MoveLoad& load) {
     check(load);
+    if (load.host_reads && (config.card.mem.fidelity != cxl::LinkFidelity::kBurst ||
+                            config.driver.queue == driver::QueuePlace::kHdm)) {
+        throw InvariantError("move load: host reads are at burst fidelity, without rings in hdm");
+    }
     const Kernel kernel;
     const std::vector<Pool> pools = pools_of(load);
     const std::uint32_t blocks = all_blocks(pools);
@@ -300,8 +326,13 @@ MoveMeasure measure_moves(const RunConfig& config, const MoveLoad& load) {
     driver::MoveMetrics metrics;
     card::Type3Card card("card", card_of(sized), load.block, *index);
     const std::unique_ptr<driver::Driver> driver = make_driver(sized, blocks, card, hbm, metrics);
-    MoveHost host("host", load, pools, *driver, metrics);
-    sc_core::sc_start(1, sc_core::SC_PS);  // queues are set up, and sockets take calls
+    HostReader reader("reader", sized.card.tier_capacity, load.seed);
+    if (load.host_reads) {
+        card.map_whole();
+        reader.mem.bind(card.mem.socket);
+    }
+    MoveHost host("host", load, pools, *driver, metrics, card.data_plane(), reader);
+    sc_core::sc_start(1, sc_core::SC_PS);  // set up: nothing can be ordered before
     if (host.fill()) sc_core::sc_start();
     host.begin();
     sc_core::sc_start();

@@ -31,6 +31,9 @@ struct MoveLoad {
     std::uint64_t warm_up = 100;  ///< orders of the first flow that are not counted
     std::uint64_t orders = 1000;  ///< of the first flow that are
     std::uint64_t seed = 1;       ///< of the times of open loops
+    /// While the first flow is measured, a host reads lines of the card beside it (HostReader). At
+    /// burst fidelity, and not with rings in the card's memory.
+    bool host_reads = false;
 };
 
 struct MoveMeasure {
@@ -40,8 +43,12 @@ struct MoveMeasure {
         std::uint64_t blocks = 0;  ///< that moved, all in all
     };
     std::vector<Flow> flows;  ///< as in the load
+    /// Of all flows, towards the GPU, while the first one is measured: what crossed from its
+    /// beginning to its end, parts of blocks too, and so never more than the wire carries.
+    Rate promoted;
     /// Mean stages of the promoted blocks, prefetches included; zero without promotions.
     std::array<double, engine::kStages> stage_us{};
+    Histogram host_read;      ///< latency of the host's reads; its own share left out
     Histogram block_latency;  ///< of the same blocks: the stages sum to its mean
 };
 

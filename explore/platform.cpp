@@ -74,7 +74,8 @@ workload::Workload load_workload(const RunConfig& config) {
         .buckets = config.workload.buckets,
         .bucket_offset = config.workload.bucket_offset,
         .backwards = config.workload.time_backwards,
-        .slice = {.last_layer = static_cast<std::uint16_t>(config.block.layers - 1)}};
+        .slice = {.last_layer = static_cast<std::uint16_t>(config.block.layers - 1)},
+        .sharing = config.workload.sharing};
     if (config.workload.trace) {
         return workload::read_trace(
             config.workload.trace->expanded(), config.workload.format,

@@ -30,7 +30,8 @@ struct WorkloadConfig {
     workload::Backwards time_backwards = workload::Backwards::kError;
     std::uint32_t buckets = workload::kBuckets;  ///< session buckets that are replayed
     std::uint32_t bucket_offset = 0;             ///< the first of them
-    Time warm_up;                                ///< metrics start so long after the first arrival
+    workload::Sharing sharing = workload::Sharing::kTenant;
+    Time warm_up;  ///< metrics start so long after the first arrival
     workload::AzureConfig azure;
 };
 

@@ -43,7 +43,8 @@ Table run_table(RunConfig& c) {
         t.key("demotion", c.control.demotion,
               choice<control::Demotion>({{"write-through", control::Demotion::kWriteThrough},
                                          {"on-evict", control::Demotion::kOnEvict},
-                                         {"lazy", control::Demotion::kLazy}}),
+                                         {"lazy", control::Demotion::kLazy},
+                                         {"selective", control::Demotion::kSelective}}),
               {kChosen, "what vLLM does", "When a block of HBM gets its copy in the tier."});
         t.key("lazy_below", c.control.lazy_below, between<Ratio>({0}, {1'000'000}),
               {kChosen, "design parameter",
@@ -133,11 +134,14 @@ void validate_placement(const RunConfig& c, const Settings& s) {
                   c.control.tier_eviction.replacement != control::Replacement::kQueueLru,
               {"control.replacement", "control.tier_eviction"},
               "queue-lru is told of what waits by 'place' only; use it in placement.policies");
-    s.require(
-        c.control.store.selection == control::Selection::kAll ||
-            c.control.demotion == control::Demotion::kOnEvict,
-        {"control.store", "host.demotion"},
-        "a run selects only where blocks are written when they leave: host.demotion on-evict");
+    const bool selects = c.control.store.selection != control::Selection::kAll;
+    s.require(!selects || c.control.demotion == control::Demotion::kOnEvict ||
+                  c.control.demotion == control::Demotion::kSelective,
+              {"control.store", "host.demotion"},
+              "a run selects what it writes with host.demotion selective or on-evict");
+    s.require(selects || c.control.demotion != control::Demotion::kSelective,
+              {"host.demotion", "control.store"},
+              "selective takes a control.store that selects: threshold or predicted");
     s.require(c.control.store.selection != control::Selection::kIntent, {"control.store"},
               "'intent' would store nothing: no request carries intents yet");
     for (const Bytes budget : c.placement.budgets) {

@@ -140,10 +140,12 @@ void check_path(const LoadedConfig& config) {
     const std::optional<std::string> misfit = rtl::misfit(config.run.card.index);
     settings.require(
         all_tlm || !misfit,
-        {"study.path.indexes", "card.index.sram", "card.index.banks", "card.index.slots",
-         "card.index.choices", "card.index.stash", "card.index.kick_limit", "card.index.ports",
-         "card.index.store_buffer", "card.index.fingerprint_bits"},
-        "card.index is not what is built as RTL: " + misfit.value_or(""));
+        {"study.path.indexes", "card.index.sram", "card.index.node", "card.index.ports",
+         "card.index.clock", "card.index.choices", "card.index.slots", "card.index.banks",
+         "card.index.stash", "card.index.kick_limit", "card.index.store_buffer",
+         "card.index.fingerprint_bits"},
+        "study.path.indexes names rtl, and card.index is not what is built: " +
+            misfit.value_or(""));
 }
 
 /// Where the descriptor lies when its doorbell comes, and how long the card reads it.

@@ -167,6 +167,11 @@ void describe(Table& t, WorkloadConfig& c) {
     t.key("bucket_offset", c.bucket_offset,
           between<std::uint32_t>(0, workload::kBuckets - 1, "buckets"),
           {kChosen, "free choice", "The first bucket that is replayed; after 15 comes 0."});
+    t.key("sharing", c.sharing,
+          choice<workload::Sharing>(
+              {{"tenant", workload::Sharing::kTenant}, {"all", workload::Sharing::kAll}}),
+          {kChosen, "what is not shared on purpose is private",
+           "Whose prompts that begin alike have blocks in common: one tenant's, or everybody's."});
     t.key("warm_up", c.warm_up, between<Time>({0}, Time::from_s(1'000'000)),
           {kChosen, "free choice", "Requests that arrive earlier are served but not counted."});
     t.group("zipf_sessions", [&] { describe_zipf_sessions(t, c.generated.zipf_sessions); });

@@ -14,6 +14,9 @@ enum class Demotion {
     kOnEvict,       ///< when its frame is wanted
     /// In the background, while few frames are free; what leaves before is written as it leaves.
     kLazy,
+    /// After the step with the use that makes `store` choose it; what is chosen only as it leaves,
+    /// then.
+    kSelective,
 };
 
 /// What the host decides, and how.

@@ -226,7 +226,9 @@ void ControlPlane::computed(Holding& holding, std::uint32_t end) {
         const BlockIndex b = holding.chain[holding.computed];
         m_residency.computed(b);
         m_hbm.produce(m_slot[b.value], m_workload.blocks[b.value].key);
-        if (m_config.demotion != Demotion::kOnEvict) m_to_store.push_back(b);
+        const bool any =
+            m_config.demotion == Demotion::kWriteThrough || m_config.demotion == Demotion::kLazy;
+        if (any) m_to_store.push_back(b);
         m_active_blocks += m_active[b.value]++ == 0 ? 1 : 0;
     }
 }
@@ -250,6 +252,7 @@ void ControlPlane::release(Holding& holding) {
         if (m_residency.hbm(b) == Hbm::kResident) {
             m_store.on_access({.block = b, .now = m_residency.moment()});
             m_residency.touch(b);
+            if (m_config.demotion == Demotion::kSelective) choose(b);
         }
         if (i < holding.named_end) m_residency.unpin(b);
         if (!holding.reads_named(i)) continue;
@@ -262,6 +265,11 @@ void ControlPlane::release(Holding& holding) {
     }
     m_residency.release_anonymous(holding.anonymous);
     gather_frames();
+}
+
+void ControlPlane::choose(BlockIndex b) {
+    const bool unwritten = m_residency.tier(b) == TierCopy::kAbsent;
+    if (unwritten && m_store.stores(b, m_residency.moment())) m_to_store.push_back(b);
 }
 
 void ControlPlane::end_of_step() {

@@ -136,6 +136,7 @@ private:
     void join(Holding& holding);
     void evict(BlockIndex b);
     void store_lazily();
+    void choose(BlockIndex b);
     void begin_stores(std::vector<BlockIndex>& blocks);
     void submit_stores(std::vector<BlockIndex>& blocks, bool evict_after);
     void submit_all(driver::MoveKind kind, std::span<const BlockIndex> blocks, bool evict_after);

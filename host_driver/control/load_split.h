@@ -14,10 +14,10 @@ namespace kvplane::control {
 /// What a prefix costs, block by block, with what is queued before it.
 struct PrefixPrice {
     std::uint64_t blocks = 0;
-    Time fetch;            ///< of a block, through the link
-    Time recompute;        ///< of a block
-    Time link_backlog;     ///< before the first fetch
-    Time compute_backlog;  ///< before the first computation
+    Time fetch;              ///< of a block, through the link
+    Time recompute;          ///< of a block
+    Time link_backlog{};     ///< before the first fetch
+    Time compute_backlog{};  ///< before the first computation
 };
 
 /// How long a prefix takes whose first `computed` blocks are computed while the others load.

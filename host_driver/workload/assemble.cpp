@@ -12,6 +12,8 @@
 #include "host_driver/workload/block_table.h"
 #include "host_driver/workload/sessions.h"
 #include "model/common/errors.h"
+#include "model/common/flat_map.h"
+#include "model/common/random.h"
 
 namespace kvplane::workload {
 namespace {
@@ -80,11 +82,23 @@ std::vector<Time> arrivals(const RawTrace& trace, const std::vector<std::uint32_
     return out;
 }
 
+/// Tenants have roots of their own where they share nothing.
+IdTree::Node root_of(std::uint32_t tenant, IdTree& tree,
+                     FlatMap<std::uint64_t, IdTree::Node, NumberHash>& roots) {
+    if (tenant == 0) return IdTree::kRoot;
+    if (const IdTree::Node* known = roots.find(tenant)) return *known;
+    const IdTree::Node made = tree.add_root();
+    roots.insert(tenant, made);
+    return made;
+}
+
 /// The node of each of the trace's ids.
-std::vector<IdTree::Node> find_nodes(const RawTrace& trace, IdTree& tree) {
+std::vector<IdTree::Node> find_nodes(const RawTrace& trace, Sharing sharing, IdTree& tree) {
     std::vector<IdTree::Node> nodes(trace.ids.size());
+    FlatMap<std::uint64_t, IdTree::Node, NumberHash> roots;
     for (const RawRequest& request : trace.requests) {
-        IdTree::Node node = IdTree::kRoot;
+        const std::uint32_t tenant = sharing == Sharing::kTenant ? request.tenant : 0;
+        IdTree::Node node = root_of(tenant, tree, roots);
         for (std::uint64_t i = request.first_id; i < request.first_id + request.id_count; ++i) {
             node = tree.add(node, trace.ids[i]);
             nodes[i] = node;
@@ -117,7 +131,7 @@ class Assembly {
 public:
     Assembly(const RawTrace& trace, const AssembleOptions& options)
         : m_trace(trace),
-          m_nodes(find_nodes(trace, m_tree)),
+          m_nodes(find_nodes(trace, options.sharing, m_tree)),
           m_order(time_order(trace, options.backwards)),
           m_arrivals(arrivals(trace, m_order, options.spread_equal_stamps)),
           m_taken(take(trace, m_order, options)) {
@@ -129,20 +143,22 @@ public:
 
     Workload build(const AssembleOptions& options) {
         add_requests();
-        BlockTable table(m_workload, m_tree.size(), m_trace.tokens_per_id, options.slice,
-                         options.salt);
-        for (const std::uint32_t place : m_taken) table.announce(chain(place));
+        BlockTable table(m_workload, m_tree.size(), m_trace.tokens_per_id, options.slice);
+        for (const std::uint32_t place : m_taken) table.announce(chain(place, options));
         table.reserve();
-        for (const std::uint32_t place : m_taken) table.append(chain(place));
+        for (const std::uint32_t place : m_taken) table.append(chain(place, options));
         return std::move(m_workload);
     }
 
 private:
-    [[nodiscard]] BlockTable::Chain chain(std::uint32_t place) const {
+    [[nodiscard]] BlockTable::Chain chain(std::uint32_t place,
+                                          const AssembleOptions& options) const {
         const RawRequest& raw = m_trace.requests[m_order[place]];
+        const bool owned = options.sharing == Sharing::kTenant;
         return {.nodes = {m_nodes.data() + raw.first_id, raw.id_count},
                 .ids = {m_trace.ids.data() + raw.first_id, raw.id_count},
-                .tokens = raw.input_tokens};
+                .tokens = raw.input_tokens,
+                .salt = owned ? private_salt(options.salt, raw.tenant) : options.salt};
     }
 
     void add_requests() {
@@ -180,6 +196,10 @@ private:
 };
 
 }  // namespace
+
+std::uint64_t private_salt(std::uint64_t salt, std::uint32_t tenant) {
+    return tenant == 0 ? salt : mix64(mix64(salt) + tenant);
+}
 
 bool fits(std::uint32_t tokens_per_block, const RawTrace& trace) {
     return tokens_per_block != 0 && (tokens_per_block % trace.tokens_per_id == 0 ||

@@ -13,6 +13,16 @@ namespace kvplane::workload {
 /// What to do where time goes backwards from one request to the next.
 enum class Backwards { kError, kSort };
 
+/// Whose blocks two prompts that begin alike have in common.
+enum class Sharing {
+    kTenant,  ///< those of one tenant: equal contents of two tenants are blocks with other keys
+    kAll,     ///< everybody's
+};
+
+/// The sharing salt of a tenant's private blocks, from that of the workload. Tenant 0, which
+/// requests without a tenant belong to, has the workload's own.
+[[nodiscard]] std::uint64_t private_salt(std::uint64_t salt, std::uint32_t tenant);
+
 /// Session buckets are counted in sixteenths.
 inline constexpr std::uint32_t kBuckets = 16;
 
@@ -31,6 +41,7 @@ struct AssembleOptions {
     /// Hashed into every block's key.
     block::Slice slice{.first_layer = 0, .last_layer = 79, .head_group = 0};
     std::uint64_t salt = 0;
+    Sharing sharing = Sharing::kTenant;
 };
 
 /// The workload of a trace.
@@ -43,6 +54,7 @@ struct AssembleOptions {
 ///   its own for each k, and the blocks of a partial id are as many as its tokens begin; the last
 ///   may be partial. Where it stands for fewer, a block is a chain of ids. Block and id are named
 ///   by everything before them: `block::extend` with the id at each block.
+/// - Tenants: with Sharing::kTenant two of them have no block in common, whatever their prompts.
 /// - Sessions: those of the trace. Where it gives none, a request continues the session of the
 ///   latest earlier one whose prompt, up to its last full id, is a prefix of its own (sessions.h
 ///   has the rule in full); else it begins one.

@@ -13,13 +13,12 @@ constexpr std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return a / 
 }  // namespace
 
 BlockTable::BlockTable(Workload& workload, std::size_t nodes, std::uint32_t tokens_per_id,
-                       block::Slice slice, std::uint64_t salt)
+                       block::Slice slice)
     : m_workload(workload),
       m_tokens_per_id(tokens_per_id),
       m_blocks_per_id(std::max(1U, tokens_per_id / workload.tokens_per_block)),
       m_ids_per_block(std::max(1U, workload.tokens_per_block / tokens_per_id)),
       m_slice(slice),
-      m_salt(salt),
       m_nodes(nodes) {}
 
 void BlockTable::announce(const Chain& chain) {
@@ -53,10 +52,7 @@ void BlockTable::append_split(const Chain& chain) {
     for (std::size_t i = 0; i < chain.nodes.size(); ++i) {
         NodeBlocks& node = m_nodes[chain.nodes[i]];
         const std::uint32_t count = std::min(left, m_blocks_per_id);
-        if (node.made < count) {
-            const auto depth = static_cast<std::uint32_t>(i) * m_blocks_per_id;
-            extend_node(node, m_nodes[before], chain.ids[i], depth, count);
-        }
+        if (node.made < count) extend_node(chain, i, m_nodes[before], count);
         std::uint32_t wanted = count;
         for (std::uint32_t run = node.first_run; wanted > 0; run = m_runs[run].next) {
             const std::uint32_t taken = std::min(wanted, m_runs[run].count);
@@ -70,9 +66,11 @@ void BlockTable::append_split(const Chain& chain) {
     }
 }
 
-/// Makes the blocks of a node from the first that is missing up to `count`.
-void BlockTable::extend_node(NodeBlocks& node, const NodeBlocks& before, std::uint64_t id,
-                             std::uint32_t depth, std::uint32_t count) {
+/// Makes the blocks of node `at` of a chain from the first that is missing up to `count`.
+void BlockTable::extend_node(const Chain& chain, std::size_t at, const NodeBlocks& before,
+                             std::uint32_t count) {
+    NodeBlocks& node = m_nodes[chain.nodes[at]];
+    const auto depth = static_cast<std::uint32_t>(at) * m_blocks_per_id;
     if (node.made == 0) {
         node.prefix = before.prefix;
         node.tip = before.tip;
@@ -87,8 +85,8 @@ void BlockTable::extend_node(NodeBlocks& node, const NodeBlocks& before, std::ui
     }
     m_runs[node.last_run].count += count - node.made;
     for (; node.made < count; ++node.made) {
-        node.prefix = block::extend(node.prefix, id);
-        node.tip = make_block(node.prefix, node.tip, depth + node.made);
+        node.prefix = block::extend(node.prefix, chain.ids[at]);
+        node.tip = make_block(node.prefix, node.tip, depth + node.made, chain.salt);
     }
 }
 
@@ -103,7 +101,7 @@ void BlockTable::append_grouped(const Chain& chain) {
         if (node.made == 0) {
             for (std::size_t i = first; i < last; ++i) prefix = block::extend(prefix, chain.ids[i]);
             node.prefix = prefix;
-            node.tip = make_block(prefix, parent, depth);
+            node.tip = make_block(prefix, parent, depth, chain.salt);
             node.made = 1;
         }
         prefix = node.prefix;
@@ -112,12 +110,12 @@ void BlockTable::append_grouped(const Chain& chain) {
     }
 }
 
-BlockIndex BlockTable::make_block(block::PrefixHash prefix, BlockIndex parent,
-                                  std::uint32_t depth) {
+BlockIndex BlockTable::make_block(block::PrefixHash prefix, BlockIndex parent, std::uint32_t depth,
+                                  std::uint64_t salt) {
     if (m_workload.blocks.size() >= block::kNoBlock.value) {
         throw UserError("the workload has more than 2^32 - 2 distinct blocks");
     }
-    m_workload.blocks.push_back({block::make_key(prefix, m_slice, m_salt), parent, depth});
+    m_workload.blocks.push_back({block::make_key(prefix, m_slice, salt), parent, depth});
     return {static_cast<std::uint32_t>(m_workload.blocks.size() - 1)};
 }
 

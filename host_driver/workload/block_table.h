@@ -19,12 +19,13 @@ public:
         std::span<const IdTree::Node> nodes;  ///< root first
         std::span<const std::uint64_t> ids;   ///< of the same nodes
         std::uint32_t tokens = 0;             ///< of the prompt
+        std::uint64_t salt = 0;               ///< of its blocks' keys; nodes are of one salt each
     };
 
     /// Fills `workload`, whose tokens_per_block is set and which must outlive the table. One of the
     /// two sizes must divide the other.
     BlockTable(Workload& workload, std::size_t nodes, std::uint32_t tokens_per_id,
-               block::Slice slice, std::uint64_t salt);
+               block::Slice slice);
 
     /// Makes room for the blocks of a chain, so that the table is allocated once. Optional.
     void announce(const Chain& chain);
@@ -53,17 +54,16 @@ private:
 
     void append_split(const Chain& chain);
     void append_grouped(const Chain& chain);
-    void extend_node(NodeBlocks& node, const NodeBlocks& before, std::uint64_t id,
-                     std::uint32_t depth, std::uint32_t count);
+    void extend_node(const Chain& chain, std::size_t at, const NodeBlocks& before,
+                     std::uint32_t count);
     [[nodiscard]] BlockIndex make_block(block::PrefixHash prefix, BlockIndex parent,
-                                        std::uint32_t depth);
+                                        std::uint32_t depth, std::uint64_t salt);
 
     Workload& m_workload;
     std::uint32_t m_tokens_per_id;
     std::uint32_t m_blocks_per_id;  ///< 1 where ids are not split
     std::uint32_t m_ids_per_block;  ///< 1 where ids are not grouped
     block::Slice m_slice;
-    std::uint64_t m_salt;
     std::vector<NodeBlocks> m_nodes;
     std::vector<Run> m_runs;
 };

@@ -25,17 +25,24 @@ IdTree::Node IdTree::add(Node parent, std::uint64_t id) {
         const Entry& entry = m_nodes[node];
         if (entry.id == id && entry.parent == parent) return node;
     }
-    if (m_nodes.size() >= kNone) throw InvariantError("IdTree: too many nodes");
-    const auto node = static_cast<Node>(m_nodes.size());
-    m_nodes.push_back({id, parent});
+    const Node node = make({id, parent});
     m_slots[slot] = node;
     if (2 * m_nodes.size() > m_slots.size()) grow();
     return node;
 }
 
+IdTree::Node IdTree::add_root() { return make({}); }
+
+IdTree::Node IdTree::make(Entry entry) {
+    if (m_nodes.size() >= kNone) throw InvariantError("IdTree: too many nodes");
+    m_nodes.push_back(entry);
+    return static_cast<Node>(m_nodes.size() - 1);
+}
+
 void IdTree::grow() {
     m_slots.assign(2 * m_slots.size(), kRoot);
     for (std::size_t node = 1; node < m_nodes.size(); ++node) {
+        if (m_nodes[node].parent == kNone) continue;  // a root
         std::size_t slot = first_slot(m_nodes[node].parent, m_nodes[node].id);
         while (m_slots[slot] != kRoot) slot = (slot + 1) & (m_slots.size() - 1);
         m_slots[slot] = static_cast<Node>(node);

@@ -20,7 +20,10 @@ public:
     /// so that only the chain of ids up to it says which prefix it ends.
     [[nodiscard]] Node add(Node parent, std::uint64_t id);
 
-    /// Nodes, the root included.
+    /// Another root: what is added under it shares no node with what is under others.
+    [[nodiscard]] Node add_root();
+
+    /// Nodes, the roots included.
     [[nodiscard]] std::size_t size() const { return m_nodes.size(); }
 
 private:
@@ -31,6 +34,7 @@ private:
         Node parent = kNone;
     };
 
+    [[nodiscard]] Node make(Entry entry);
     [[nodiscard]] std::size_t first_slot(Node parent, std::uint64_t id) const;
     void grow();
 

@@ -22,7 +22,7 @@ AddressCache::Entry* AddressCache::set_of(std::uint32_t pasid, std::uint64_t pag
     return &m_entries[set * kWays];
 }
 
-bool AddressCache::look_up(std::uint32_t pasid, std::uint64_t page) {
+bool AddressCache::hits(std::uint32_t pasid, std::uint64_t page) {
     Entry* set = set_of(pasid, page);
     Entry* oldest = set;
     for (Entry* entry = set; entry != set + kWays; ++entry) {
@@ -38,13 +38,14 @@ bool AddressCache::look_up(std::uint32_t pasid, std::uint64_t page) {
     return false;
 }
 
-Time AddressCache::translate(std::uint32_t pasid, Hpa address, Bytes size) {
-    if (!m_config.pasid) return {};
+void AddressCache::look_up(std::uint32_t pasid, Hpa address, Bytes size, Translations& all) {
+    if (!m_config.pasid) return;
     const std::uint64_t first = address.value / m_config.page.count;
     const std::uint64_t last = (address.value + size.count - 1) / m_config.page.count;
-    const Time wait = look_up(pasid, first) ? m_config.hit : m_config.miss;
-    for (std::uint64_t page = first + 1; page <= last; ++page) (void)look_up(pasid, page);
-    return wait;
+    for (std::uint64_t page = first; page <= last; ++page) {
+        if (!hits(pasid, page)) all.missed = true;
+    }
+    all.pages += last - first + 1;
 }
 
 void AddressCache::invalidate(std::uint32_t pasid, Hpa address) {

@@ -26,13 +26,32 @@ struct AddressCacheCounters {
     std::uint64_t invalidations = 0;
 };
 
+/// The look-ups of what is asked for together.
+struct Translations {
+    std::uint64_t pages = 0;
+    bool missed = false;
+};
+
 class AddressCache {
 public:
     explicit AddressCache(const AddressCacheConfig& config);
 
-    /// What the first access to [`address`, + `size`) waits for its translations. Pages behind the
-    /// first are asked for at the same time.
-    Time translate(std::uint32_t pasid, Hpa address, Bytes size);
+    /// Whether addresses need translations at all.
+    [[nodiscard]] bool on() const { return m_config.pasid; }
+    /// Looks up each page of [`address`, + `size`), and adds that to `all`.
+    void look_up(std::uint32_t pasid, Hpa address, Bytes size, Translations& all);
+    /// How long it takes until all are there: one page is looked up after another, and those that
+    /// miss are waited for together.
+    [[nodiscard]] Time wait(const Translations& all) const {
+        return m_config.hit * static_cast<std::int64_t>(all.pages) +
+               (all.missed ? m_config.miss : Time{});
+    }
+    /// The same for one range.
+    Time translate(std::uint32_t pasid, Hpa address, Bytes size) {
+        Translations all;
+        look_up(pasid, address, size, all);
+        return wait(all);
+    }
     /// Drops the translation of the page of `address`.
     void invalidate(std::uint32_t pasid, Hpa address);
     /// Drops all.
@@ -49,7 +68,7 @@ private:
         std::uint64_t used = 0;
     };
     [[nodiscard]] Entry* set_of(std::uint32_t pasid, std::uint64_t page);
-    [[nodiscard]] bool look_up(std::uint32_t pasid, std::uint64_t page);
+    [[nodiscard]] bool hits(std::uint32_t pasid, std::uint64_t page);
 
     AddressCacheConfig m_config;
     std::vector<Entry> m_entries;

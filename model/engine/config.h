@@ -38,6 +38,9 @@ struct EngineConfig {
     Bytes staging = Bytes::from_kib(512);  ///< data on the way between DRAM and wire
     /// Of staging, for one destination: the others go on with the rest while it stalls.
     Bytes destination_quota = Bytes::from_kib(256);
+    /// What demotions take of link and DRAM at most, so that they stay in the background; also one
+    /// that a promotion waits for. Absent: what is left.
+    std::optional<Rate> demotion_rate_cap;
     std::uint32_t read_outstanding = 128;  ///< DMA reads in flight
     Bytes read_size{512};                  ///< bytes of one DMA read; at most link.mrrs
     Bytes chunk = Bytes::from_kib(4);      ///< unit of CRC and codec

@@ -86,6 +86,7 @@ Status DataPlane::apply(MoveJob& job, const MoveJob::Block& block, const Tier::F
 Status DataPlane::pin(MoveJob& job, TierFrame frame) {
     const bool mapped = (job.intent.flags & kMapped) != 0;
     if (mapped && m_tier.extents(frame).count != 1) return Status::kRejected;
+    if (mapped && m_tier.moving(frame)) return Status::kBusy;  // its address is about to change
     const Time life =
         std::min(Time::from_ms(job.intent.argument), m_config.movers.engine.longest_pin);
     if (!m_tier.leases().pin(frame.record, job.intent.tenant, m_tier.size(frame), now() + life,

@@ -25,6 +25,18 @@ Status status_of(FlowEnd reason) {
     throw InvariantError("unknown end of a transfer");
 }
 
+/// Who takes a transfer over comes when some of it has been done: he has not waited for that.
+void take_over(StageTimes& stages) {
+    Time early = Time{} - std::min(stages[Stage::kQueueOther], Time{});
+    stages[Stage::kQueueOther] += early;
+    for (const Stage done : {Stage::kQueueOwn, Stage::kLookup, Stage::kRecord, Stage::kDram,
+                             Stage::kDecode, Stage::kLink}) {
+        const Time cut = std::min(stages[done], early);
+        stages[done] -= cut;
+        early -= cut;
+    }
+}
+
 }  // namespace
 
 DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config,
@@ -47,6 +59,7 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_queues(config.queues, IntentQueue(config.movers.engine.in_flight)),
       m_batches(config.queues),
       m_fetch_started(config.queues),
+      m_fetch_ends(config.queues),
       m_last_admitted(config.queues) {
     index.bind(*this);
     forget_policy();
@@ -91,7 +104,7 @@ void DataPlane::handle(const Event& event) {
         case Step::kComplete:
             return complete(event.subject);
         case Step::kFlush:
-            if (m_batches[event.subject].number == event.detail && m_registers.bus_master()) {
+            if (m_batches[event.subject].number == event.detail && may_cross()) {
                 flush(event.subject);
             }
             return;
@@ -155,6 +168,12 @@ void DataPlane::arm_movers() {
     if (next >= m_movers_armed) return;
     m_movers_armed = next;
     m_events.schedule(next, {Step::kMovers, 0});
+}
+
+Bytes DataPlane::drained_by_now(Mover mover) {
+    m_movers.advance(now());
+    arm_movers();
+    return m_movers.drained(mover);
 }
 
 void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
@@ -236,7 +255,6 @@ void DataPlane::commit(std::uint32_t id) {
     }
     job.holds = false;
     complete_at(id, committed);
-    if (!m_invalidations.empty()) finish_invalidations();
 }
 
 /// Gives back what blocks [from, until) of a job hold.
@@ -257,7 +275,11 @@ void DataPlane::complete_at(std::uint32_t id, Time committed) {
     MoveJob& job = m_jobs[id];
     job.phase = MoveJob::Phase::kEnding;
     job.settled = committed;
-    m_events.schedule(committed + completion_flight(), {Step::kComplete, id});
+    const management::QueueSetup& setup = setup_of(job);
+    const Time translated =
+        m_addresses.translate(setup.pasid, m_queues[job.queue].next_completion(setup),
+                              m_config.movers.engine.completion_entry);
+    m_events.schedule(committed + translated + completion_flight(), {Step::kComplete, id});
     // Those that share a promotion end as it does; those that waited for a demotion start now.
     for (std::uint32_t waiter = std::exchange(job.waiters, MoveJob::kNone);
          waiter != MoveJob::kNone;) {
@@ -266,7 +288,7 @@ void DataPlane::complete_at(std::uint32_t id, Time committed) {
         if (job.promotes()) {
             other.status = job.status;
             other.done = job.done;
-            complete_at(waiter, committed);
+            complete_at(waiter, std::max(committed, other.translated));
         } else {
             other.phase = MoveJob::Phase::kIntake;
             m_events.schedule(committed, {Step::kAdmit, waiter});
@@ -276,7 +298,7 @@ void DataPlane::complete_at(std::uint32_t id, Time committed) {
 }
 
 void DataPlane::complete(std::uint32_t id) {
-    if (!m_registers.bus_master()) {
+    if (!may_cross()) {
         m_held_completions.push_back(id);
         return;
     }
@@ -284,6 +306,7 @@ void DataPlane::complete(std::uint32_t id) {
     for (JobObserver* observer : m_job_observers) observer->completed(job);
     const std::uint32_t queue = job.queue;
     Batch& batch = m_batches[queue];
+    batch.oldest = batch.entries.empty() ? job.serial : std::min(batch.oldest, job.serial);
     batch.entries.push_back({.id = job.intent.id,
                              .status = static_cast<std::uint8_t>(job.status),
                              .queue = job.queue,
@@ -297,6 +320,7 @@ void DataPlane::complete(std::uint32_t id) {
         m_events.schedule(now() + m_config.movers.engine.coalesce_time,
                           {Step::kFlush, queue, batch.number});
     }
+    finish_invalidations();
 }
 
 void DataPlane::flush(std::uint32_t queue) {
@@ -307,6 +331,7 @@ void DataPlane::flush(std::uint32_t queue) {
     }
     batch.entries.clear();
     ++batch.number;
+    finish_invalidations();
     try_fetch(queue);
 }
 
@@ -345,6 +370,7 @@ BlockMove DataPlane::describe(const MoveJob& job, std::uint32_t block, Time star
     stages[Stage::kQueueOwn] = std::min(waited, start - job.first_start);
     stages[Stage::kQueueOther] = waited - stages[Stage::kQueueOwn] +
                                  (job.fetch_started - job.arrived) + (job.started - job.admitted);
+    take_over(stages);
     return move;
 }
 

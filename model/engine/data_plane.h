@@ -134,12 +134,14 @@ public:
     [[nodiscard]] Tier& tier() { return m_tier; }
     /// The device behind a window gives no credits for posted writes, and answers no reads.
     void stall_device(std::uint32_t queue, std::uint16_t window, bool stalled);
-    /// Nothing crosses the link: it replays, or trains anew.
+    /// Nothing crosses the link: it replays, or trains anew. Bus master enable stands beside it.
     void stop_link(bool stopped);
     [[nodiscard]] const index::PolicyStore& policy() const { return *m_policy; }
     [[nodiscard]] const AddressCache& address_cache() const { return m_addresses; }
     [[nodiscard]] const DataPlaneCounters& counters() const { return m_counters; }
     [[nodiscard]] const Movers& movers() const { return m_movers; }
+    /// What a mover has drained by now.
+    [[nodiscard]] Bytes drained_by_now(Mover mover);
     /// Throws InvariantError unless tier, jobs and counts agree.
     void audit() const;
 
@@ -155,6 +157,7 @@ private:
         kFlush,
         kHost
     };
+    static constexpr Bytes kFlagSize{8};
     struct Event {
         Step step = Step::kMovers;
         std::uint32_t subject = 0;  ///< queue or job
@@ -164,6 +167,7 @@ private:
     struct Batch {
         std::vector<CompletionEntry> entries;
         std::uint32_t number = 0;
+        std::uint64_t oldest = 0;  ///< least serial of their jobs
     };
     /// Payload that has left the card without a fence.
     struct Delivery {
@@ -172,13 +176,20 @@ private:
         Bytes size;
         std::vector<std::uint8_t> data;
     };
+    /// What may still use a translation that was dropped: all of its address space from before.
     struct Invalidation {
         std::uint32_t queue = 0;
-        std::uint64_t before = 0;  ///< jobs admitted before it may still write to the page
+        std::uint32_t pasid = 0;
+        std::uint64_t serial = 0;      ///< of the last job
+        std::uint64_t deliveries = 0;  ///< so many have been sent out
+        Time fetched;                  ///< the last descriptors are there
     };
 
     void run();
     void handle(const Event& event);
+    /// Whether the card may read and write over the link.
+    [[nodiscard]] bool may_cross() const { return m_registers.bus_master() && !m_link_down; }
+    void stop_or_go_on();
 
     // intake.cpp
     void try_fetch(std::uint32_t queue);
@@ -192,6 +203,9 @@ private:
     [[nodiscard]] bool read_blocks(MoveJob& job);
     [[nodiscard]] Bytes size_of(std::uint32_t length_4k) const;
     void finish_invalidations();
+    [[nodiscard]] bool in_use(const Invalidation& one) const;
+    [[nodiscard]] Time translate(const MoveJob& job);
+    void look_up_flag(const MoveJob& job, Translations& all);
 
     // control_intents.cpp
     void serve(std::uint32_t job);
@@ -218,6 +232,7 @@ private:
     [[nodiscard]] bool write_window(const management::Window& window, std::uint32_t slot,
                                     Bytes size, std::span<const std::uint8_t> data);
     [[nodiscard]] bool poisoned(TierFrame frame, std::span<const std::uint8_t> payload);
+    [[nodiscard]] std::optional<Hpa> flag_of(const MoveJob& job) const;
     void raise_flag(const MoveJob& job);
 
     // demotion.cpp
@@ -296,11 +311,14 @@ private:
     std::vector<IntentQueue> m_queues;
     std::vector<Batch> m_batches;                   ///< by queue
     std::vector<Time> m_fetch_started;              ///< by queue
+    std::vector<Time> m_fetch_ends;                 ///< by queue
     std::vector<Time> m_last_admitted;              ///< by queue
-    std::vector<std::uint32_t> m_held_completions;  ///< jobs, while the card is no bus master
+    std::vector<std::uint32_t> m_held_completions;  ///< jobs, while nothing may cross
     std::vector<Invalidation> m_invalidations;
     std::vector<Delivery> m_deliveries;  ///< in order of arrival, those before m_next_delivery done
     std::size_t m_next_delivery = 0;
+    std::uint64_t m_deliveries_sent = 0;
+    std::uint64_t m_deliveries_done = 0;
     std::vector<IntentQueue::Fetched> m_fetched;
     std::vector<GatherEntry> m_list;
     std::vector<index::PolicyChange> m_changes;
@@ -320,6 +338,7 @@ private:
     std::array<std::uint64_t, 2> m_host_lines{};  ///< read, written; in the open window
     bool m_host_window_open = false;
     bool m_halted = false;
+    bool m_link_down = false;
     DataPlaneCounters m_counters;
 };
 

@@ -36,8 +36,7 @@ void DataPlane::admit_demotion(std::uint32_t id) {
     }
     job.phase = MoveJob::Phase::kStarting;
     const MoveJob::Block& first = job.blocks.front();
-    const Time translated =
-        m_addresses.translate(setup_of(job).pasid, address_of(job, first, 0), first.size);
+    const Time translated = translate(job);
     const Time asked = m_movers.reads_ahead() ? Time{} : device_round_trip();
     m_events.schedule(
         now() + first.lookup + first.record + m_config.movers.engine.schedule + translated + asked,

@@ -120,6 +120,7 @@ void DataPlane::drop_moves() {
     m_invalidations.clear();
     m_deliveries.clear();
     m_next_delivery = 0;
+    m_deliveries_done = m_deliveries_sent;
     m_batches.assign(m_batches.size(), {});
     m_addresses.clear();
     m_queues.assign(m_queues.size(), IntentQueue(m_config.movers.engine.in_flight));
@@ -148,9 +149,8 @@ void DataPlane::stall_device(std::uint32_t queue, std::uint16_t window, bool sta
 }
 
 void DataPlane::stop_link(bool stopped) {
-    stopped = stopped || !m_registers.bus_master();
-    for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, stopped, now());
-    arm_movers();
+    m_link_down = stopped;
+    stop_or_go_on();
 }
 
 void DataPlane::halt() {

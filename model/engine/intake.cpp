@@ -53,9 +53,12 @@ void DataPlane::completion_head(std::uint32_t queue, std::uint32_t head) {
     try_fetch(queue);
 }
 
-void DataPlane::bus_master(bool enabled) {
-    stop_link(!enabled);
-    if (!enabled || m_halted) return;
+void DataPlane::bus_master(bool /*enabled*/) { stop_or_go_on(); }
+
+void DataPlane::stop_or_go_on() {
+    for (const Mover mover : {kPush, kPull}) m_movers.stop(mover, !may_cross(), now());
+    arm_movers();
+    if (!may_cross() || m_halted) return;
     for (const std::uint32_t job : m_held_completions) complete(job);
     m_held_completions.clear();
     for (std::uint32_t queue = 0; queue < m_batches.size(); ++queue) {
@@ -65,31 +68,76 @@ void DataPlane::bus_master(bool enabled) {
 }
 
 void DataPlane::invalidate(std::uint32_t queue, Hpa address) {
-    m_addresses.invalidate(m_registers.queue(queue).pasid, address);
-    m_invalidations.push_back({queue, m_admissions});
+    const std::uint32_t pasid = m_registers.queue(queue).pasid;
+    m_addresses.invalidate(pasid, address);
+    Invalidation one{.queue = queue,
+                     .pasid = pasid,
+                     .serial = m_counters.intents,
+                     .deliveries = m_deliveries_sent,
+                     .fetched = {}};
+    for (std::uint32_t q = 0; q < m_queues.size(); ++q) {
+        if (m_queues[q].fetching() && m_registers.queue(q).pasid == pasid) {
+            one.fetched = std::max(one.fetched, m_fetch_ends[q]);
+        }
+    }
+    m_invalidations.push_back(one);
     finish_invalidations();
 }
 
 /// A translation is dropped for good when nothing under way can use it any more.
 void DataPlane::finish_invalidations() {
     std::erase_if(m_invalidations, [&](const Invalidation& one) {
-        const bool waits = std::any_of(m_jobs.begin(), m_jobs.end(), [&](const MoveJob& job) {
-            return job.queue == one.queue && job.holds && job.sequence < one.before;
-        });
-        if (!waits) m_registers.invalidated(one.queue);
-        return !waits;
+        const bool done = !in_use(one);
+        if (done) m_registers.invalidated(one.queue);
+        return done;
     });
 }
 
+bool DataPlane::in_use(const Invalidation& one) const {
+    if (now() < one.fetched || m_deliveries_done < one.deliveries) return true;
+    for (std::uint32_t q = 0; q < m_batches.size(); ++q) {
+        const Batch& batch = m_batches[q];
+        if (m_registers.queue(q).pasid == one.pasid && !batch.entries.empty() &&
+            batch.oldest <= one.serial) {
+            return true;
+        }
+    }
+    return std::any_of(m_jobs.begin(), m_jobs.end(), [&](const MoveJob& job) {
+        return job.phase != MoveJob::Phase::kFree && job.serial <= one.serial &&
+               setup_of(job).pasid == one.pasid;
+    });
+}
+
+/// How long the pages of all that a job moves take: an order starts when it has them all.
+Time DataPlane::translate(const MoveJob& job) {
+    if (!m_addresses.on()) return {};
+    const management::Window& window = setup_of(job).windows[job.window()];
+    Translations all;
+    for (const MoveJob::Block& block : job.blocks) {
+        for (std::uint32_t shard = 0; shard < window.shards; ++shard) {
+            m_addresses.look_up(setup_of(job).pasid, window.address(block.slot, shard),
+                                {block.size.count / window.shards}, all);
+        }
+    }
+    if (job.promotes()) look_up_flag(job, all);
+    return m_addresses.wait(all);
+}
+
+void DataPlane::look_up_flag(const MoveJob& job, Translations& all) {
+    const std::optional<Hpa> flag = flag_of(job);
+    if (flag) m_addresses.look_up(setup_of(job).pasid, *flag, kFlagSize, all);
+}
+
 void DataPlane::try_fetch(std::uint32_t queue) {
-    if (!m_registers.bus_master()) return;
+    if (!may_cross()) return;
     const management::QueueSetup& setup = m_registers.queue(queue);
     const std::uint32_t fetchable = m_queues[queue].fetchable(setup);
     if (fetchable == 0) return;
     const std::uint32_t count =
         m_queues[queue].begin_fetch(setup, std::min(fetchable, kFetchBatch));
     m_fetch_started[queue] = now();
-    m_events.schedule(now() + fetch_time(queue, count), {Step::kFetched, queue});
+    m_fetch_ends[queue] = now() + fetch_time(queue, count);
+    m_events.schedule(m_fetch_ends[queue], {Step::kFetched, queue});
 }
 
 Time DataPlane::fetch_time(std::uint32_t queue, std::uint32_t count) {
@@ -127,6 +175,7 @@ void DataPlane::fetched(std::uint32_t queue) {
     };
     m_queues[queue].end_fetch(setup, read, m_fetched);
     for (const IntentQueue::Fetched& fetched : m_fetched) take_in(queue, fetched);
+    finish_invalidations();
     try_fetch(queue);
 }
 

@@ -49,8 +49,7 @@ void IntentQueue::post(const management::QueueSetup& setup, DmaTargetIf& dma,
     if (m_held == 0) throw InvariantError("a completion without an intent in flight");
     --m_held;
     entry.phase_and_flags = m_phase ? kPhase : 0;
-    const Hpa address{setup.completion_base.value +
-                      std::uint64_t{m_completion_tail} * sizeof(CompletionEntry)};
+    const Hpa address = next_completion(setup);
     m_completion_tail = (m_completion_tail + 1) % setup.entries;
     if (m_completion_tail == 0) m_phase = !m_phase;
     dma.write_host(address, {reinterpret_cast<const std::uint8_t*>(&entry), sizeof(entry)});

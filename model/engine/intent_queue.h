@@ -60,6 +60,11 @@ public:
         m_fetching = 0;
     }
 
+    /// Where the next completion entry goes.
+    [[nodiscard]] Hpa next_completion(const management::QueueSetup& setup) const {
+        return {setup.completion_base.value +
+                std::uint64_t{m_completion_tail} * sizeof(CompletionEntry)};
+    }
     /// Writes a completion entry, which ends its intent's stay in flight.
     void post(const management::QueueSetup& setup, DmaTargetIf& dma, CompletionEntry entry);
 

@@ -79,7 +79,19 @@ bool Leases::pin(std::uint32_t record, TenantId tenant, Bytes size, Time expiry,
     }
     m_expiries.push_back({expiry, key});
     std::push_heap(m_expiries.begin(), m_expiries.end(), std::greater<>{});
+    drop_old_timers();
     return true;
+}
+
+/// Keeps one timer a pin where those of pins that ended or were renewed are the most.
+void Leases::drop_old_timers() {
+    if (m_expiries.size() <= 2 * m_pins.size() + kSpareTimers) return;
+    std::erase_if(m_expiries, [&](const Expiry& timer) {
+        const Pin* pin = m_pins.find(timer.pin);
+        return pin == nullptr || pin->expiry != timer.at;
+    });
+    std::sort(m_expiries.begin(), m_expiries.end());  // in order, it is a heap
+    m_expiries.erase(std::unique(m_expiries.begin(), m_expiries.end()), m_expiries.end());
 }
 
 bool Leases::unpin(std::uint32_t record, TenantId tenant, Time now) {
@@ -87,6 +99,7 @@ bool Leases::unpin(std::uint32_t record, TenantId tenant, Time now) {
     const std::uint64_t key = pin_of(record, tenant);
     if (m_pins.find(key) == nullptr) return false;
     end_pin(key);
+    drop_old_timers();
     return true;
 }
 
@@ -123,6 +136,7 @@ void Leases::drop(std::uint32_t record) {
     if (find(record) == nullptr) return;
     const Holders all = holders(record);
     for (const TenantId tenant : all.pinned) end_pin(pin_of(record, tenant));
+    drop_old_timers();
     if (find(record) == nullptr) return;
     holders(record).granted.clear();
     release(record);

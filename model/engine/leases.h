@@ -44,6 +44,9 @@ public:
     void move(std::uint32_t from, std::uint32_t to, Time now);
     /// The block of `record` is gone, and all pins and grants with it.
     void drop(std::uint32_t record);
+    /// Times kept at which pins may run out: at most twice the pins, and kSpareTimers.
+    [[nodiscard]] std::size_t timers() const { return m_expiries.size(); }
+    static constexpr std::size_t kSpareTimers = 16;
     /// Forgets all.
     void clear() { *this = Leases(m_budget); }
 
@@ -55,9 +58,7 @@ private:
     struct Expiry {
         Time at;
         std::uint64_t pin = 0;
-        bool operator>(const Expiry& other) const {
-            return at != other.at ? at > other.at : pin > other.pin;
-        }
+        auto operator<=>(const Expiry&) const = default;
     };
     /// The tenants that have something of one record; few.
     struct Holders {
@@ -73,6 +74,7 @@ private:
     [[nodiscard]] const Holders* find(std::uint32_t record) const;
     void release(std::uint32_t record);
     void expire(Time now);
+    void drop_old_timers();
     void end_pin(std::uint64_t pin);
 
     Bytes m_budget;
@@ -81,7 +83,7 @@ private:
     FlatMap<std::uint64_t, std::uint32_t, NumberHash> m_holders_of;  ///< by record
     FlatMap<std::uint64_t, Pin, NumberHash> m_pins;
     FlatMap<std::uint64_t, Bytes, NumberHash> m_pinned_bytes;  ///< by tenant
-    std::vector<Expiry> m_expiries;  ///< a heap; those of pins that ended or were renewed too
+    std::vector<Expiry> m_expiries;  ///< a heap; some of pins that ended or were renewed too
 };
 
 }  // namespace kvplane::engine

@@ -71,8 +71,16 @@ LineMovers::LineMovers(sc_core::sc_module_name name, const MoversConfig& config,
     for (std::uint32_t mover = kPush; mover <= kPull; ++mover) {
         m_flows.push(mover, {.block_bytes = Bytes::from_gib(1)}, {});
         m_ways[mover].alone = m_flows.rate(mover);
+        m_ways[mover].wire = m_flows.rate(mover);
         (void)m_flows.drop(mover, {});
         m_ways[mover].pieces.resize(1024);
+    }
+    if (config.engine.demotion_rate_cap) {
+        MoversConfig uncapped = config;
+        uncapped.engine.demotion_rate_cap.reset();
+        FlowMovers flows(uncapped, client);
+        flows.push(kPull, {.block_bytes = Bytes::from_gib(1)}, {});
+        m_ways[kPull].wire = flows.rate(kPull);
     }
     SC_HAS_PROCESS(LineMovers);
     SC_METHOD(run);
@@ -507,8 +515,10 @@ bool LineMovers::send_write(Stretch& stretch) {
 void LineMovers::request_reads() {
     Way& way = m_ways[kPull];
     const std::uint64_t size = m_config.engine.read_size.count;
+    const std::optional<Rate> cap = m_config.engine.demotion_rate_cap;
     while (m_reads_out < m_config.engine.read_outstanding &&
            way.staged + size + kLine.count <= m_config.engine.staging.count) {
+        if (cap && m_next_request > now()) return arm_wake(kPull, m_next_request);
         Stretch* stretch = next_stretch(kPull);
         if (stretch == nullptr) return;
         const FlowJob job = stretch->job;
@@ -518,6 +528,7 @@ void LineMovers::request_reads() {
         stretch->sent = stretch->asked;
         way.staged += lines_of(at % job.block_bytes.count, bytes) * kLine.count;
         ++m_reads_out;
+        if (cap) m_next_request = now() + transfer_time({bytes}, *cap);
         const std::uint32_t id = add_piece(kPull, {job, at, bytes, bytes});
         m_wire->send_tlp(cxl::Direction::kToHost, {cxl::TlpKind::kRead, {}, id});
     }
@@ -544,7 +555,7 @@ void LineMovers::data_arrived(std::uint32_t tlp, Bytes bytes) {
     const std::uint32_t block = block_of(job, at);
     const std::uint64_t offset = at - block * job.block_bytes.count;
     if (offset == 0) {
-        const Time wire = transfer_time(bytes, way.alone);
+        const Time wire = transfer_time(bytes, way.wire);
         way.progress[job.id].block_start = std::max(way.last_end, now() - wire);
     }
     const std::uint64_t lines = lines_of(offset, bytes.count);

@@ -115,6 +115,7 @@ private:
         Time busy_time;
         std::uint64_t drained = 0;
         Rate alone;
+        Rate wire;  ///< without a cap: at which one piece crosses
     };
     /// A line of a promotion between its read and the wire, or of a demotion before its write.
     struct Line {
@@ -195,6 +196,7 @@ private:
     std::uint64_t m_incoming_head = 0;
     std::uint64_t m_incoming_tail = 0;
     std::uint32_t m_reads_out = 0;
+    Time m_next_request;  ///< not before, under a rate cap
     Time m_write_armed = Time::never();
 
     std::vector<Ended> m_ended;  ///< jobs whose client has not been told

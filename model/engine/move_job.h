@@ -55,6 +55,7 @@ struct MoveJob {
     Time arrived;                   ///< the card saw the doorbell
     Time fetch_started;             ///< of the descriptor
     Time admitted;                  ///< checked, and its gather list read
+    Time translated;                ///< its pages are known; zero: none had to be
     Time started;                   ///< its lookups began: behind a demotion, not at once
     Time first_start;               ///< the first block's drain began
     Time ended;                     ///< all of it has crossed, fence included; zero: nothing did

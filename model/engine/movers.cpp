@@ -50,6 +50,9 @@ FlowServerConfig pull_config(const MoversConfig& config, const cxl::Link& link,
     pull.window = std::min(outstanding, config.engine.staging);
     pull.fill = dma_round_trip(config);
     pull.cap = little(pull.window, pull.fill);
+    if (config.engine.demotion_rate_cap) {
+        pull.cap = std::min(pull.cap, *config.engine.demotion_rate_cap);
+    }
     return pull;
 }
 

@@ -55,12 +55,10 @@ void DataPlane::admit_promotion(std::uint32_t id) {
     }
     job.phase = MoveJob::Phase::kStarting;
     m_promotions.insert(move_hash(job), id);
-    const MoveJob::Block& first = job.blocks.front();
-    const Time translated =
-        now() + m_addresses.translate(setup_of(job).pasid, address_of(job, first, 0), first.size);
+    job.translated = now() + translate(job);
     const Time read =
-        m_movers.reads_ahead() ? data - first.dram : data + m_config.movers.codec.fill;
-    m_events.schedule(std::max(read, translated), {Step::kReady, id});
+        m_movers.reads_ahead() ? data - job.blocks.front().dram : data + m_config.movers.codec.fill;
+    m_events.schedule(std::max(read, job.translated), {Step::kReady, id});
 }
 
 /// When a block that is read from `at` on can cross: lines leave in order, so that one subchannel
@@ -102,9 +100,12 @@ bool DataPlane::merge(std::uint32_t id) {
     const std::uint32_t* known = m_promotions.find(move_hash(job));
     if (known == nullptr || !same_move(job, m_jobs[*known])) return false;
     const MoveJob& ahead = m_jobs[*known];
-    const bool lost = ahead.phase == MoveJob::Phase::kEnding && ahead.status != Status::kOk;
-    if (lost || ahead.cancelled) return false;
+    // One that ends early may have missed what is there by now.
+    if (ahead.status != Status::kOk || ahead.cancelled) return false;
     ++m_counters.merged_intents;
+    Translations flag;
+    look_up_flag(job, flag);
+    job.translated = now() + m_addresses.wait(flag);
     wait_for(id, *known);
     return true;
 }
@@ -171,6 +172,7 @@ bool DataPlane::deliver(MoveJob& job, const MoveJob::Block& block, Time end) {
     const management::Window& window = setup_of(job).windows[job.window()];
     if (m_config.movers.engine.fence == Fence::kNone) {
         m_deliveries.push_back({window, block.slot, block.size, m_buffer});
+        ++m_deliveries_sent;
         m_events.schedule(std::max(now(), end + device_flight()), {Step::kDeliver});
         ++m_counters.promoted_blocks;
         return true;
@@ -188,6 +190,8 @@ bool DataPlane::deliver(MoveJob& job, const MoveJob::Block& block, Time end) {
 void DataPlane::deliver_late() {
     const Delivery& next = m_deliveries[m_next_delivery++];
     if (!write_window(next.window, next.slot, next.size, next.data)) ++m_counters.refused_blocks;
+    ++m_deliveries_done;
+    finish_invalidations();
     if (m_next_delivery < m_deliveries.size()) return;
     m_deliveries.clear();
     m_next_delivery = 0;
@@ -205,13 +209,20 @@ bool DataPlane::write_window(const management::Window& window, std::uint32_t slo
     return accepted;
 }
 
+/// Where the flag of a promotion goes, if there is one.
+std::optional<Hpa> DataPlane::flag_of(const MoveJob& job) const {
+    const management::Window& window = setup_of(job).windows[job.window()];
+    if (m_config.movers.engine.fence != Fence::kInBandFlag || window.flags.value == 0) return {};
+    return Hpa{window.flags.value + job.blocks.front().slot * kFlagSize.count};
+}
+
 /// Tells device memory, behind the payload and on the same way, that it is there.
 void DataPlane::raise_flag(const MoveJob& job) {
-    const management::Window& window = setup_of(job).windows[job.window()];
-    if (m_config.movers.engine.fence != Fence::kInBandFlag || window.flags.value == 0) return;
+    const std::optional<Hpa> address = flag_of(job);
+    if (!address) return;
     const std::uint64_t flag = job.intent.id | std::uint64_t{job.done} << 32U;
-    const Hpa address{window.flags.value + job.blocks.front().slot * sizeof(flag)};
-    (void)dma->write_device(address, {sizeof(flag)},
+    static_assert(sizeof(flag) == kFlagSize.count);
+    (void)dma->write_device(*address, kFlagSize,
                             {reinterpret_cast<const std::uint8_t*>(&flag), sizeof(flag)});
 }
 

@@ -23,7 +23,26 @@ std::uint64_t shard_at(std::uint64_t offset) {
     return offset < first ? kMostShards : (offset - first) / 8;
 }
 
+constexpr std::uint64_t kCompletion = 16;  ///< bytes
+constexpr std::uint64_t kFlag = 8;         ///< bytes
+
+/// Whether `bytes` bytes, the first at `base` + `count` x `stride`, have addresses.
+bool has_addresses(std::uint64_t base, std::uint64_t count, std::uint64_t stride,
+                   std::uint64_t bytes) {
+    const Uint128 end = base + static_cast<Uint128>(count) * stride + bytes;
+    return (end - 1) >> 64U == 0;
+}
+
 }  // namespace
+
+bool Window::holds(std::uint64_t slot, Bytes size) const {
+    const std::uint64_t part = size.count / shards;
+    if (slot >= slots || size.count % shards != 0 || part > stride) return false;
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+        if (!has_addresses(base[shard].value, slot, stride, part)) return false;
+    }
+    return flags.value == 0 || has_addresses(flags.value, slot, kFlag, kFlag);
+}
 
 QueueRegisters::QueueRegisters(std::uint32_t queues, Bytes tier_capacity, Bytes ring_memory,
                                DoorbellListener& listener)
@@ -55,10 +74,14 @@ bool QueueRegisters::write(std::uint64_t offset, std::uint64_t value) {
     return write_queue(queue, static_cast<QueueRegister>(within), value);
 }
 
-/// A ring in the card's memory lies where there is memory for rings.
+/// A ring in the card's memory lies where there is memory for rings, others where there are
+/// addresses.
 bool QueueRegisters::can_enable(const QueueSetup& setup) const {
     if (setup.entries == 0) return false;
-    if (setup.place != QueuePlace::kHdm) return true;
+    if (!has_addresses(setup.completion_base.value, setup.entries, kCompletion, 0)) return false;
+    if (setup.place != QueuePlace::kHdm) {
+        return has_addresses(setup.submission_base.value, setup.entries, kDescriptor, 0);
+    }
     const Bytes ring = Bytes{kDescriptor} * setup.entries;
     return ring <= m_ring_memory && setup.submission_base.value >= m_tier_capacity.count &&
            setup.submission_base.value - m_tier_capacity.count <= (m_ring_memory - ring).count;
@@ -67,6 +90,7 @@ bool QueueRegisters::can_enable(const QueueSetup& setup) const {
 bool QueueRegisters::write_window(std::uint32_t queue, std::uint64_t offset, std::uint64_t value) {
     Window& window = m_queues[queue].windows[offset / kWindowStride];
     const std::uint64_t which = offset % kWindowStride;
+    if (m_queues[queue].enabled && window.slots != 0) return false;
     switch (static_cast<WindowRegister>(which)) {
         case WindowRegister::kSlots:
             window.slots = value;

@@ -19,7 +19,8 @@
 ///       +0x800 portal                                                                    WO
 ///
 /// Nothing moves before bus master enable is set. A queue pair is set up, then enabled, and stays
-/// as it is until the card is reset; windows may be added while it is enabled.
+/// as it is until the card is reset. Windows may be added while it is enabled, their slots last;
+/// from then on they stay as they are, too: transfers go on without asking again.
 #pragma once
 
 #include <array>
@@ -98,10 +99,9 @@ struct Window {
     Hpa flags;  ///< in-band flags, 8 bytes a slot, in shard 0's memory; 0: none
     std::array<Hpa, kMostShards> base{};
 
-    /// Whether a block of `size` in `slot` lies within it, in whole parts.
-    [[nodiscard]] bool holds(std::uint64_t slot, Bytes size) const {
-        return slot < slots && size.count % shards == 0 && size.count / shards <= stride;
-    }
+    /// Whether a block of `size` in `slot` lies within it, in whole parts, and no address of it, of
+    /// its flag's neither, behind the last that there is.
+    [[nodiscard]] bool holds(std::uint64_t slot, Bytes size) const;
     [[nodiscard]] Hpa address(std::uint64_t slot, std::uint32_t shard) const {
         return {base[shard].value + slot * stride};
     }

@@ -166,11 +166,8 @@ TEST_F(FrameWaitTest, U9FrameWaitThenLink) {
 }
 
 TEST(LoadSplitTest, U8FetchOrRecompute) {
-    control::PrefixPrice price{.blocks = 10,
-                               .fetch = Time::from_us(100),
-                               .recompute = Time::from_us(500),
-                               .link_backlog = {},
-                               .compute_backlog = {}};
+    control::PrefixPrice price{
+        .blocks = 10, .fetch = Time::from_us(100), .recompute = Time::from_us(500)};
     EXPECT_EQ(control::split_time(price, 0), Time::from_us(1'000));
     EXPECT_EQ(control::split_time(price, 10), Time::from_us(5'000));
     EXPECT_EQ(control::best_split(price), 1U);
@@ -205,7 +202,7 @@ TEST_F(PrefetchTest, U11PrefetchAccuracy) {
                        .token = i,
                        .decided = now(),
                        .frames_ready = now(),
-                       .deadline = {},
+                       .deadline = now(),
                        .moves = {&move, 1}});
     };
     for (std::uint32_t i = 0; i < 4; ++i) order(driver::MoveKind::kDemote, i);

@@ -26,6 +26,7 @@ enum class In {
     kWindow,     ///< kCopy with bounded bytes in flight
     kTrace,      ///< kCard fed by a trace with ids
     kBuckets,    ///< kTrace, half of it
+    kTenants,    ///< kTrace, its requests of three tenants in turn
     kAzure,      ///< kCard fed by a trace of lengths
     kScan,       ///< kCard fed by another generator
     kLoop,
@@ -36,6 +37,7 @@ enum class In {
     kCoalesced,  ///< kCard with completions written together
     kPasid,      ///< kCard with translations
     kOnEvict,    ///< kCard that writes blocks as they leave
+    kSelective,  ///< kCard that writes blocks that were used twice
 };
 
 Sets setting(In in, const std::string& folder) {
@@ -65,6 +67,8 @@ Sets setting(In in, const std::string& folder) {
             return trace;
         case In::kBuckets:
             return trace + Sets{"workload.buckets=8"};
+        case In::kTenants:
+            return card + Sets{"workload.trace=" + folder + "/tenants.jsonl"};
         case In::kAzure:
             return card + Sets{"workload.trace=" + folder + "/a.csv"};
         case In::kScan:
@@ -96,6 +100,8 @@ Sets setting(In in, const std::string& folder) {
             return card + Sets{"card.address_cache.pasid=true", "card.address_cache.page=64 KiB"};
         case In::kOnEvict:
             return card + Sets{"host.demotion=on-evict"};
+        case In::kSelective:
+            return card + Sets{"host.demotion=selective", "control.store=threshold"};
     }
     return {};
 }
@@ -117,6 +123,7 @@ const std::vector<Probe> kProbes{
     {"workload.trace", "null", In::kTrace},
     {"workload.buckets", "8", In::kTrace},
     {"workload.bucket_offset", "8", In::kBuckets, In::kTrace},
+    {"workload.sharing", "all", In::kTenants, In::kTrace},
     {"workload.warm_up", "50 ms", In::kCard},
     {"workload.zipf_sessions.sessions", "3", In::kCard, In::kTrace},
     {"workload.zipf_sessions.turns", "30", In::kCard},
@@ -178,6 +185,8 @@ const std::vector<Probe> kProbes{
     {"control.admission", "counter", In::kCard},
     {"control.tier_eviction", "fifo", In::kCard},
     {"control.store", "threshold", In::kOnEvict},
+    {"control.store", "threshold references=3", In::kSelective},
+    {"host.demotion", "on-evict", In::kSelective},
     {"driver.mechanism", "copy-engine", In::kCard},
     {"driver.queue", "portal", In::kCard, In::kCopy},
     {"driver.poll_interval", "200 ns", In::kCard, In::kCopy},
@@ -224,6 +233,7 @@ const std::vector<Probe> kProbes{
     {"card.scheduler.tenant_aging", "1 us", In::kRegulated, In::kCard},
     {"card.scheduler.destination_quota", "4 KiB", In::kSlowFill, In::kCopy},
     {"card.staging", "4 KiB", In::kCard, In::kCopy},
+    {"card.demotion.rate_cap", "100 MB/s", In::kCard, In::kCopy},
     {"card.dma.read_outstanding", "8", In::kCard, In::kCopy},
     {"card.dma.read_size", "64 B", In::kCard, In::kCopy},
     {"card.codec.lanes", "4", In::kSlowLanes, In::kCopy},
@@ -290,6 +300,8 @@ const std::map<std::string, std::string> kRest{
     {"card.dram.refresh", kOfDevice},
     {"card.dram.ecc_buffer", kOfDevice},
     {"card.dram.scrub_interval", kOfDevice},
+    {"card.dram.writes_modify", kOfDevice},
+    {"card.dram.corrected_threshold", "errors are injected, and no run does; LineDramTest"},
     {"card.dram.double_refresh", kOfDevice},
     {"card.dram.bandwidth_cap", kOfDevice},
     {"card.link.propagation", kOfHostLines},
@@ -316,11 +328,17 @@ protected:
         std::filesystem::create_directories(m_folder);
         std::ofstream trace(m_folder + "/t.jsonl");
         std::ofstream azure(m_folder + "/a.csv");
+        std::ofstream tenants(m_folder + "/tenants.jsonl");
+        tenants << R"({"format": "kvplane-trace/1", "tokens_per_id": 512})"
+                << "\n";
         azure << "TIMESTAMP,ContextTokens,GeneratedTokens\n";
         for (int i = 0; i < 40; ++i) {
             const int session = (i * i + i / 5) % 12;
             trace << R"({"timestamp": )" << 5 * i << R"(, "input_length": 260, "output_length": 6,)"
                   << R"( "hash_ids": [)" << session << "]}\n";
+            tenants << R"({"timestamp_ns": )" << 5'000'000 * i << R"(, "input_length": 260, )"
+                    << R"("output_length": 6, "tenant": )" << i % 3 << R"(, "ids": [)" << session
+                    << "]}\n";
             azure << "2023-11-16 18:15:46." << 1000 + 5 * i << "000," << 60 + i * 17 % 300 << ","
                   << 1 + i % 9 << "\n";
         }

@@ -278,11 +278,11 @@ TEST_F(RunCommandTest, ChecksChangeNothing) {
 
 /// Small enough to look at all of it: every span has its place, none lies over another.
 TEST_F(RunCommandTest, EventsAreATraceOfTheCard) {
-    ASSERT_EQ(
-        kvplane(run({"--out", "there", "--events", "e.json", "--set", "host.node.kv_budget=32 GiB"},
-                    120))
-            .exit_code,
-        0);
+    const Arguments busy =
+        run({"--out", "there", "--events", "e.json", "--set", "workload.zipf_sessions.sessions=8",
+             "--set", "host.node.kv_budget=10 GiB"},
+            60);
+    ASSERT_EQ(kvplane(busy).exit_code, 0);
     const nlohmann::json trace = nlohmann::json::parse(read_text(m_folder / "e.json"));
     std::map<int, std::string> names;
     std::map<int, std::vector<std::pair<double, double>>> spans;

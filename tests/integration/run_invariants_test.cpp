@@ -26,7 +26,7 @@ Sets random_ways(RandomStream& random) {
     const auto one_of = [&](const char* key, const std::vector<std::string>& values) {
         return fmt::format("{}={}", key, pick(random, values));
     };
-    // A run selects what to store only where blocks are written as they leave.
+    // A run selects what to store only where blocks are written as they leave, or selectively.
     const std::string store = pick(random, {"all", "all", "threshold", "predicted"});
     const std::string when = pick(random, {"write-through", "on-evict"});
     const std::vector<std::string> policies{"lru",   "fifo", "sieve", "s3-fifo", "arc",
@@ -34,7 +34,7 @@ Sets random_ways(RandomStream& random) {
                                             "gdsf",  "lru",  "lru",   "priority"};
     return {
         "control.store=" + store,
-        "host.demotion=" + (store == "all" ? when : "on-evict"),
+        "host.demotion=" + (store == "all" ? when : pick(random, {"on-evict", "selective"})),
         one_of("control.replacement", policies),
         one_of("control.tier_eviction", policies),
         one_of("control.admission", {"none", "none", "counter", "horizon"}),

@@ -49,7 +49,7 @@ class ControlPlaneTest : public test::SystemCTest, public ReadyListener {
 protected:
     /// One request whose prompt is `blocks` blocks.
     void make(std::uint32_t blocks, std::uint64_t frames, std::uint64_t tier_blocks,
-              Demotion demotion) {
+              Demotion demotion, const StoreSpec& store = {}) {
         m_workload.requests.push_back(
             {.input_tokens = blocks * 16, .output_tokens = 1, .block_count = blocks});
         for (std::uint32_t b = 0; b < blocks; ++b) {
@@ -62,6 +62,7 @@ protected:
         m_ledger = std::make_unique<block::Ledger>(blocks, block::OnBreach::kThrow);
         ControlConfig config;
         config.demotion = demotion;
+        config.store = store;
         m_control = std::make_unique<ControlPlane>(config, m_workload, tier_blocks, *m_hbm,
                                                    *m_ledger, m_driver, *this);
     }
@@ -156,6 +157,44 @@ TEST_F(ControlPlaneTest, RefusedAdmissionChangesNothing) {
     demand.spare = 0;
     EXPECT_TRUE(m_control->admit(holding, demand));
     EXPECT_EQ(m_control->counts().hits, 4U);
+    m_control->audit();
+}
+
+TEST_F(ControlPlaneTest, SelectiveWritesABlockWhenItsUsesMakeItWorthwhileAndOnce) {
+    const StoreSpec twice{.selection = Selection::kThreshold, .references = 2};
+    make(8, 8, 8, Demotion::kSelective, twice);
+    serve(4);
+    m_control->end_of_step();
+    EXPECT_EQ(sizes(MoveKind::kDemote), std::vector<std::size_t>{}) << "used once";
+    serve(3);
+    m_control->end_of_step();
+    EXPECT_EQ(sizes(MoveKind::kDemote), std::vector<std::size_t>{3});
+    m_driver.finish_all();
+    serve(3);
+    m_control->end_of_step();
+    EXPECT_EQ(sizes(MoveKind::kDemote), std::vector<std::size_t>{3}) << "written already";
+    // What was used once leaves without a copy, what has one without a move.
+    Holding all;
+    ASSERT_TRUE(m_control->admit(all, nameless(8)));
+    EXPECT_TRUE(all.ready());
+    EXPECT_EQ(sizes(MoveKind::kDemote), std::vector<std::size_t>{3});
+    EXPECT_EQ(m_control->tier_used(), 3U);
+    m_control->audit();
+}
+
+TEST_F(ControlPlaneTest, SelectiveWritesWhatItChoseLateAsItLeaves) {
+    const StoreSpec twice{.selection = Selection::kThreshold, .references = 2};
+    make(8, 8, 8, Demotion::kSelective, twice);
+    serve(4);
+    serve(4);  // chosen at its end; no step has ended since
+    Holding all;
+    ASSERT_TRUE(m_control->admit(all, nameless(8)));
+    EXPECT_FALSE(all.ready());
+    EXPECT_EQ(sizes(MoveKind::kDemote), std::vector<std::size_t>{4});
+    m_driver.finish_all();
+    EXPECT_TRUE(all.ready());
+    m_control->end_of_step();
+    EXPECT_EQ(sizes(MoveKind::kDemote), std::vector<std::size_t>{4});
     m_control->audit();
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/common/random.h"
@@ -129,6 +130,54 @@ TEST(AssembleTest, KeysFollowTheChainOfIds) {
     const block::PrefixHash root = block::extend({}, 5);
     EXPECT_EQ(w.blocks[0].key, block::make_key(root, slice, 9));
     EXPECT_EQ(w.blocks[1].key, block::make_key(block::extend(root, 6), slice, 9));
+}
+
+/// Requests of three tenants with one prompt.
+RawTrace of_tenants(std::uint32_t tokens_per_id) {
+    RawTrace trace =
+        make_trace({{0, 48, {5, 6, 7}}, {1, 48, {5, 6, 7}}, {2, 48, {5, 6, 7}}, {3, 48, {5, 6, 7}}},
+                   tokens_per_id);
+    trace.requests[1].tenant = 1;
+    trace.requests[2].tenant = 2;
+    trace.requests[3].tenant = 1;
+    return trace;
+}
+
+TEST(AssembleTest, EqualContentsOfTwoTenantsAreOtherBlocks) {
+    for (const std::uint32_t tokens_per_block : {16U, 48U}) {
+        const AssembleOptions options{.tokens_per_block = tokens_per_block, .salt = 9};
+        const Workload w = assemble(of_tenants(16), options);
+        const std::size_t each = 48 / tokens_per_block;
+        ASSERT_EQ(w.blocks.size(), 3 * each);
+        EXPECT_EQ(chain(w, 3), chain(w, 1)) << "one tenant shares with itself";
+        std::set<std::pair<std::uint64_t, std::uint64_t>> keys;
+        for (const BlockEntry& block : w.blocks) keys.insert({block.key.high, block.key.low});
+        EXPECT_EQ(keys.size(), 3 * each);
+        for (std::size_t i = 0; i < each; ++i) {
+            EXPECT_EQ(w.blocks[each + i].depth, i);
+            EXPECT_EQ(w.blocks[each].parent, block::kNoBlock);
+        }
+        // The contents are the same: only the salt differs.
+        const block::PrefixHash root = block::extend({}, 5);
+        if (each == 3) {
+            EXPECT_EQ(w.blocks[0].key, block::make_key(root, options.slice, 9));
+            EXPECT_EQ(w.blocks[3].key, block::make_key(root, options.slice, private_salt(9, 1)));
+            EXPECT_EQ(w.blocks[6].key, block::make_key(root, options.slice, private_salt(9, 2)));
+        }
+        AssembleOptions shared = options;
+        shared.sharing = Sharing::kAll;
+        EXPECT_EQ(assemble(of_tenants(16), shared).blocks.size(), each);
+    }
+}
+
+TEST(AssembleTest, ATenantsSaltIsItsOwnWhateverTheWorkloads) {
+    std::set<std::uint64_t> salts;
+    for (const std::uint64_t salt : {0ULL, 1ULL, 9ULL, ~0ULL}) {
+        EXPECT_EQ(private_salt(salt, 0), salt);
+        for (std::uint32_t tenant = 0; tenant < 1'000; ++tenant) {
+            EXPECT_TRUE(salts.insert(private_salt(salt, tenant)).second) << salt << " " << tenant;
+        }
+    }
 }
 
 TEST(AssembleTest, OneIdAfterTwoOthersIsTwoBlocks) {

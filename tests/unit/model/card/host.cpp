@@ -128,6 +128,23 @@ Intent Host::run(engine::Opcode opcode, const std::vector<block::BlockKey>& keys
     return made;
 }
 
+void Host::add_window(std::uint32_t queue, std::uint16_t window, Bytes stride, std::uint64_t offset,
+                      std::uint64_t flags) {
+    using management::WindowRegister;
+    const auto set = [&](WindowRegister which, std::uint64_t value) {
+        EXPECT_TRUE(write_register(management::window_register(queue, window, which), value));
+    };
+    set(WindowRegister::kBase, kDevice + offset);
+    set(WindowRegister::kStride, stride.count);
+    set(WindowRegister::kFlags, flags == 0 ? 0 : kDevice + flags);
+    set(WindowRegister::kSlots, kSlots);
+}
+
+Intent through(std::uint16_t window, Intent intent) {
+    intent.target = engine::make_target(window, intent.target & ((std::uint64_t{1} << 48) - 1));
+    return intent;
+}
+
 std::uint32_t Host::submit(Intent made, std::uint32_t queue, bool sign) {
     const std::uint32_t id = write_descriptor(made, queue, sign);
     if (m_place != management::QueuePlace::kPortal) ring(queue);

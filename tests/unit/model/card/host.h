@@ -61,6 +61,10 @@ public:
                                      std::uint32_t first_slot = 0,
                                      std::uint32_t longer_last_block = 0,
                                      std::uint32_t granules = 0);
+    /// Adds a window of as many slots over the same device memory, at `offset` of it; flags from
+    /// `flags` on, unless that is 0.
+    void add_window(std::uint32_t queue, std::uint16_t window, Bytes stride,
+                    std::uint64_t offset = 0, std::uint64_t flags = 0);
     /// Posts `intent` with its own id and a sound CRC, unless `sign` is false. Returns its id.
     std::uint32_t submit(engine::Intent intent, std::uint32_t queue = 0, bool sign = true);
     /// The same without the doorbell, or the doorbell without the descriptor.
@@ -134,6 +138,9 @@ private:
     memory::SparseStore m_memory;
     memory::SparseStore m_window;
 };
+
+/// The same intent through another window.
+[[nodiscard]] engine::Intent through(std::uint16_t window, engine::Intent intent);
 
 /// What configures the card: its socket alone.
 class Firmware final : public sc_core::sc_module {

@@ -57,6 +57,19 @@ TEST_F(LineMovesTest, TakeWhatFlowsTake) {
     }
 }
 
+TEST_F(LineMovesTest, ARateCapHoldsDemotionsAndNothingElse) {
+    constexpr Bytes kBlock = Bytes::from_mib(1);
+    for (CardConfig config : {line(), burst()}) {
+        const auto [demoted, promoted] = both_ways(config, kBlock, 8);
+        config.engine.demotion_rate_cap = Rate::from_gb_s(5);
+        const auto [capped, promoted_too] = both_ways(config, kBlock, 8);
+        const double at_cap = static_cast<double>((kBlock * 8).count) / 5e3;  // us
+        EXPECT_LT(demoted.us(), 0.2 * at_cap);
+        EXPECT_NEAR(capped.us(), at_cap, 0.01 * at_cap);
+        EXPECT_NEAR(promoted_too.us(), promoted.us(), 0.005 * promoted.us());
+    }
+}
+
 TEST_F(LineMovesTest, EveryLineIsReadOrWrittenOnce) {
     constexpr Bytes kBlock = Bytes::from_kib(64);
     Bench bench(line(), kBlock);
@@ -137,7 +150,7 @@ TEST_F(LineMovesTest, AHostsLinesMeetMovesInBanksAndOnTheWireAndStayShort) {
 
 TEST_F(LineMovesTest, RandomIntentsEndInTheStateOfASequentialReference) {
     for (const std::uint64_t seed : {13U, 14U}) {
-        CardConfig config = model_card(seed % 2 == 0);
+        CardConfig config = model_card(seed);
         config.mem.fidelity = cxl::LinkFidelity::kLine;
         config.dram_fidelity = DramFidelity::kLine;
         const ModelOutcome outcome = run_model(config, model_steps(seed, 2'000));

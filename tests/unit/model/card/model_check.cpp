@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "host.h"
 #include "model/common/random.h"
+#include "model_reference.h"
 #include "tests/support/systemc_test.h"
 
 namespace kvplane::card {
@@ -21,52 +22,60 @@ namespace {
 using engine::Intent;
 using engine::Opcode;
 using engine::Status;
+using management::QueuePlace;
 using Kind = ModelStep::Kind;
 
-constexpr std::uint32_t kKeys = 160;
-constexpr std::uint32_t kTenants = 3;
+constexpr std::uint32_t kKeys = kModelKeys;
+constexpr std::uint32_t kTenants = kModelTenants;
 constexpr std::uint32_t kRing = 16;
 constexpr Bytes kSlot = Bytes::from_kib(12);
+constexpr std::uint32_t kTier = kModelTier;
+/// Slots from here on the device refuses.
+constexpr std::uint32_t kRefused = Host::kSlots - 64;
+/// A window whose blocks are cut in two.
+constexpr std::uint16_t kHalves = 2;
+constexpr std::array<std::uint64_t, 2> kHalf{std::uint64_t{1} << 34, std::uint64_t{1} << 35};
 
 /// Keys have one length each: 1 to 3 granules.
 std::uint32_t granules_of(std::uint32_t key) { return key / 8 % 3 + 1; }
+Bytes size_of(std::uint32_t key) { return engine::kGranule * granules_of(key); }
 
-bool changes(Opcode opcode) {
-    return opcode != Opcode::kPromote && opcode != Opcode::kPrefetch && opcode != Opcode::kQuery &&
-           opcode != Opcode::kCancel;
+std::string_view name_of(Status status) {
+    return engine::kStatusNames[static_cast<std::size_t>(status)];
 }
-bool moves(Opcode opcode) {
-    return opcode == Opcode::kPromote || opcode == Opcode::kPrefetch || opcode == Opcode::kDemote;
+std::string_view name_of(Opcode opcode) {
+    return engine::kOpcodeNames[static_cast<std::size_t>(opcode)];
 }
-
-/// What the reference knows of a block that is in the tier.
-struct Block {
-    std::optional<std::uint16_t> owner;
-    std::set<std::uint16_t> granted;
-    std::set<std::uint16_t> pinned;
-    bool poisoned = false;
-
-    [[nodiscard]] bool reads(std::uint16_t tenant) const {
-        return owner == tenant || granted.count(tenant) != 0 ||
-               granted.count(engine::kEveryTenant) != 0;
-    }
-};
 
 /// An intent that the card has not answered.
 struct Open {
     ModelStep step;
+    BlockOp op;
+    std::uint16_t window = Host::kWindow;
     std::uint32_t slot = 0;  ///< of its first block
     bool flawed = false;
     bool cancelled = false;
-    bool disturbed = false;    ///< something of its blocks changed meanwhile
-    std::uint32_t target = 0;  ///< of a cancel
+    bool full = false;                          ///< there may have been no room for it
+    std::vector<std::vector<BlockState>> seen;  ///< by block: in which states it may have been met
+    std::vector<bool> raced;                    ///< by block
+
+    [[nodiscard]] bool names(std::uint32_t key) const {
+        return step.first <= key && key < std::uint32_t{step.first} + step.count;
+    }
 };
 
 class Model {
 public:
-    explicit Model(const CardConfig& config)
-        : m_config(config), m_bench(config, kSlot, "model", kRing) {
+    Model(const CardConfig& config, QueuePlace place)
+        : m_config(config), m_place(place), m_bench(config, kSlot, "model", kRing) {
         Bench::drain();
+        m_bench.host.refuses = [](std::uint64_t offset) {
+            return offset >= kRefused * kSlot.count && offset < Host::kSlots * kSlot.count;
+        };
+        if (place != QueuePlace::kHostMemory) {
+            m_bench.card.reset(management::Reset::kFunction);
+        }
+        set_up(place != QueuePlace::kHostMemory);
     }
 
     ModelOutcome run(const std::vector<ModelStep>& steps) {
@@ -74,14 +83,34 @@ public:
             m_step = i;
             step(steps[i]);
             hear();
+            if (m_out.failure.empty()) check_mapped();
         }
         if (m_out.failure.empty()) compare();
+        m_out.merged = m_bench.card.data_plane().counters().merged_intents;
         return m_out;
     }
 
 private:
     void fail(const std::string& text) {
         if (m_out.failure.empty()) m_out.failure = fmt::format("step {}: {}", m_step, text);
+    }
+
+    void set_up(bool queues) {
+        if (queues) m_bench.host.set_up(m_place);
+        using management::WindowRegister;
+        for (std::uint32_t queue = 0; queue < 2; ++queue) {
+            const auto set = [&](WindowRegister which, std::uint64_t value, std::uint32_t shard) {
+                const std::uint64_t offset =
+                    management::window_register(queue, kHalves, which, shard);
+                if (!m_bench.host.write_register(offset, value)) fail("a window is refused");
+            };
+            for (std::uint32_t shard = 0; shard < 2; ++shard) {
+                set(WindowRegister::kBase, Host::kDevice + kHalf.at(shard), shard);
+            }
+            set(WindowRegister::kShards, 2, 0);
+            set(WindowRegister::kStride, kSlot.count / 2, 0);
+            set(WindowRegister::kSlots, Host::kSlots, 0);
+        }
     }
 
     void step(const ModelStep& next) {
@@ -107,72 +136,161 @@ private:
 
     [[nodiscard]] bool has_room(std::uint32_t queue) const { return m_in_ring[queue] + 1 < kRing; }
 
-    /// No two intents that change one block are under way; `at_once` reads may be.
-    [[nodiscard]] bool collides(const ModelStep& next) const {
-        for (const auto& [id, open] : m_open) {
-            const std::uint32_t from = std::max(open.step.first, next.first);
-            const std::uint32_t to =
-                std::min(open.step.first + open.step.count, next.first + next.count);
-            if (from < to && changes(open.step.opcode) && changes(next.opcode)) return true;
-        }
-        return false;
-    }
-    void disturb(const ModelStep& next) {
-        for (auto& [id, open] : m_open) {
-            if (!changes(next.opcode) && !changes(open.step.opcode)) continue;
-            const std::uint32_t from = std::max(open.step.first, next.first);
-            const std::uint32_t to =
-                std::min(open.step.first + open.step.count, next.first + next.count);
-            if (from < to) open.disturbed = true;
-        }
-    }
-    /// Whether an intent under way reads `key`, or changes it.
-    [[nodiscard]] bool met_meanwhile(std::uint32_t key, bool changed) const {
-        return std::any_of(m_open.begin(), m_open.end(), [&](const auto& entry) {
-            const Open& open = entry.second;
-            return changes(open.step.opcode) == changed && open.step.first <= key &&
-                   key < open.step.first + open.step.count;
-        });
+    // --- what is asked --------------------------------------------------------------------------
+
+    static BlockOp op_of(const ModelStep& step) {
+        const std::uint32_t to = step.draw / 2 % (kTenants + 1);
+        return {.opcode = step.opcode,
+                .tenant = step.tenant,
+                .share_to = to == kTenants ? BlockState::kAll : static_cast<std::uint16_t>(to),
+                .mapped = step.opcode == Opcode::kPin && step.count == 1,
+                .dated = step.opcode == Opcode::kPrefetch && step.draw / 16 % 2 == 0,
+                .refused = moves(step.opcode) && step.draw / 32 % 16 == 0};
     }
 
     void submit(const ModelStep& next) {
         const std::uint32_t queue = next.draw & 1U;
-        if (!has_room(queue) || collides(next)) {
+        Open open{.step = next, .op = op_of(next), .seen = {}, .raced = {}};
+        const Open* same = same_move(next);
+        if (same != nullptr) {
+            open = *same;
+            open.cancelled = false;
+            open.step.opcode = open.op.opcode = Opcode::kPromote;
+            open.op.dated = false;
+        }
+        open.flawed = next.bad_crc;
+        if (!has_room(queue) || crowded(open)) {
             sc_core::sc_start(500, sc_core::SC_NS);
             return;
         }
-        Open open{.step = next, .slot = next_slots(next.count)};
-        Intent intent = make(next, open.slot);
-        if (next.bad_crc) open.flawed = true;
-        for (std::uint32_t k = next.first; k < next.first + next.count; ++k) {
-            if (met_meanwhile(k, !changes(next.opcode))) open.disturbed = true;
-        }
-        disturb(next);
-        if (moves(next.opcode)) {
-            for (std::uint32_t i = 0; i < next.count; ++i) fill(open.slot + i, next, i);
-        }
-        const std::uint32_t id = m_bench.host.write_descriptor(intent, queue, !next.bad_crc);
+        if (moves(open.step.opcode) && same == nullptr) place(open);
+        const Intent intent = make(open);
+        const std::uint32_t id = m_bench.host.write_descriptor(intent, queue, !open.flawed);
         ++m_in_ring[queue];
         m_queue_of[id] = queue;
-        if (next.kind == Kind::kIntent) m_bench.host.ring(queue);
-        m_open[id] = open;
+        if (next.kind == Kind::kIntent && m_place != QueuePlace::kPortal) {
+            m_bench.host.ring(queue);
+        }
         ++m_out.intents;
+        begin(id, std::move(open));
     }
 
-    std::uint32_t next_slots(std::uint32_t count) {
-        if (m_slot + count > Host::kSlots) m_slot = 0;
-        return std::exchange(m_slot, m_slot + count);
-    }
-    /// Demotions take the key's bytes from there; promotions must bring them there.
-    void fill(std::uint32_t slot, const ModelStep& next, std::uint32_t i) {
-        const std::uint32_t key = next.first + i;
-        const Bytes size = engine::kGranule * granules_of(key);
-        m_bench.host.fill_slot(slot, next.opcode == Opcode::kDemote
-                                         ? pattern(key, size)
-                                         : std::vector<std::uint8_t>(size.count));
+    /// A promotion under way that is ordered once more.
+    [[nodiscard]] const Open* same_move(const ModelStep& next) const {
+        if (next.opcode != Opcode::kPromote || next.draw / 64 % 3 != 0) return nullptr;
+        for (const auto& [id, open] : m_open) {
+            const bool promotes =
+                open.op.opcode == Opcode::kPromote || open.op.opcode == Opcode::kPrefetch;
+            if (promotes && !open.flawed) return &open;
+        }
+        return nullptr;
     }
 
-    Intent make(const ModelStep& next, std::uint32_t slot) {
+    /// Whether more changes of one of its blocks are under way than the reference follows.
+    [[nodiscard]] bool crowded(const Open& open) const {
+        if (!changes(open.op.opcode)) return false;
+        for (std::uint32_t k = 0; k < open.step.count; ++k) {
+            if (!m_worlds[open.step.first + k].takes_another()) return true;
+        }
+        return false;
+    }
+
+    void begin(std::uint32_t id, Open open) {
+        open.seen.resize(open.step.count);
+        open.raced.resize(open.step.count);
+        const bool changing = changes(open.op.opcode);
+        for (std::uint32_t k = 0; k < open.step.count && !open.flawed; ++k) {
+            const std::uint32_t key = open.step.first + k;
+            for (auto& [other_id, other] : m_open) {
+                if (other.flawed || !other.names(key)) continue;
+                if (!changing && !changes(other.op.opcode)) continue;
+                open.raced[k] = other.raced[key - other.step.first] = true;
+                ++m_out.raced;
+            }
+            if (changing) m_worlds[key].begin(id, open.op);
+        }
+        m_open[id] = std::move(open);
+        for (std::uint32_t k = 0; k < m_open[id].step.count; ++k) {
+            note(m_open[id].step.first + k);
+        }
+        const bool full = granules_in_use() > kTier;
+        for (auto& [other_id, other] : m_open) other.full = other.full || full;
+    }
+
+    /// Everyone who has to do with a block may have met it as it may be now.
+    void note(std::uint32_t key) {
+        const std::vector<BlockState> states = m_worlds[key].states();
+        for (auto& [id, open] : m_open) {
+            if (!open.names(key)) continue;
+            std::vector<BlockState>& seen = open.seen[key - open.step.first];
+            for (const BlockState& state : states) {
+                if (std::find(seen.begin(), seen.end(), state) == seen.end()) {
+                    seen.push_back(state);
+                }
+            }
+        }
+    }
+
+    /// At most: blocks that may be there, copies on their way, copies that are still read.
+    [[nodiscard]] std::uint32_t granules_in_use() const {
+        std::uint32_t used = 0;
+        for (std::uint32_t key = 0; key < kKeys; ++key) {
+            const std::vector<BlockState> states = m_worlds[key].states();
+            const bool there = std::any_of(states.begin(), states.end(),
+                                           [](const BlockState& state) { return state.there; });
+            used += there ? granules_of(key) : 0;
+        }
+        for (const auto& [id, open] : m_open) {
+            const bool holds = open.op.opcode == Opcode::kReEncode ||
+                               (moves(open.op.opcode) && open.op.opcode != Opcode::kDemote);
+            used += holds ? open.step.count * granules_of(open.step.first) : 0;
+        }
+        return used;
+    }
+
+    /// Slots for its blocks; demotions take the keys' bytes from there, promotions must bring them.
+    void place(Open& open) {
+        const std::uint32_t count = open.step.count;
+        open.window = open.step.draw / 512 % 2 == 0 && !open.op.refused ? kHalves : Host::kWindow;
+        if (open.op.refused) {
+            open.slot = kRefused + open.step.draw / 1'024 % (64 - count);
+        } else {
+            if (m_slot + count > kRefused) m_slot = 1;
+            open.slot = std::exchange(m_slot, m_slot + count);
+        }
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const std::uint32_t key = open.step.first + i;
+            const auto data = open.op.opcode == Opcode::kDemote
+                                  ? pattern(key, size_of(key))
+                                  : std::vector<std::uint8_t>(size_of(key).count);
+            if (open.window == Host::kWindow) {
+                m_bench.host.fill_slot(open.slot + i, data);
+                continue;
+            }
+            const std::size_t part = data.size() / 2;
+            for (std::uint32_t shard = 0; shard < 2; ++shard) {
+                const std::uint64_t at = kHalf.at(shard) + (open.slot + i) * (kSlot.count / 2);
+                (void)m_bench.host.write_device({Host::kDevice + at}, {part},
+                                                std::span(data).subspan(shard * part, part));
+            }
+        }
+    }
+    [[nodiscard]] std::vector<std::uint8_t> placed(const Open& open, std::uint32_t i) const {
+        const Bytes size = size_of(open.step.first + i);
+        if (open.window == Host::kWindow) {
+            return m_bench.host.device((open.slot + i) * kSlot.count, size);
+        }
+        std::vector<std::uint8_t> data;
+        for (const std::uint64_t half : kHalf) {
+            const auto part =
+                m_bench.host.device(half + (open.slot + i) * (kSlot.count / 2), {size.count / 2});
+            data.insert(data.end(), part.begin(), part.end());
+        }
+        return data;
+    }
+
+    Intent make(const Open& open) {
+        const ModelStep& next = open.step;
         Intent intent;
         if (next.opcode == Opcode::kUpdatePolicy) {
             std::vector<index::PolicyChange> list;
@@ -181,18 +299,27 @@ private:
             }
             intent = m_bench.host.policy_run(list);
         } else {
-            intent = m_bench.host.run(next.opcode, keys_of(next.first, next.count), slot, 0,
+            intent = m_bench.host.run(next.opcode, keys_of(next.first, next.count), open.slot, 0,
                                       granules_of(next.first));
+            intent = through(open.window, intent);
         }
         intent.tenant = next.tenant;
         if (next.opcode == Opcode::kPin) intent.argument = 60'000;
-        if (next.opcode == Opcode::kShare) intent.argument = next.draw / 2 % kTenants;
+        if (open.op.mapped) intent.flags |= engine::kMapped;
+        if (next.opcode == Opcode::kShare) {
+            const bool all = open.op.share_to == BlockState::kAll;
+            intent.argument = all ? engine::kEveryTenant : open.op.share_to;
+        }
         if (next.opcode == Opcode::kRetain) intent.argument = next.draw;
+        const auto soon = static_cast<std::uint64_t>(now().ps / 1'000) + next.draw / 128 % 6'000;
+        if (open.op.dated || (next.opcode == Opcode::kPromote && next.draw % 4 == 3)) {
+            intent.deadline_ns = soon;
+        }
         return intent;
     }
 
     void overtake(std::uint32_t queue) {
-        if (!has_room(queue)) return;
+        if (!has_room(queue) || m_place != QueuePlace::kHostMemory) return;
         m_bench.host.skip_descriptor(queue);
         m_bench.host.ring(queue);
         ++m_in_ring[queue];
@@ -211,7 +338,6 @@ private:
         Intent intent = m_bench.host.intent(Opcode::kCancel, {});
         intent.tenant = victim->second.step.tenant;
         intent.argument = victim->first;
-        const std::uint32_t target = victim->first;
         victim->second.cancelled = true;
         const std::uint32_t id = m_bench.host.submit(intent, queue);
         ++m_in_ring[queue];
@@ -219,23 +345,23 @@ private:
         ModelStep step = next;
         step.opcode = Opcode::kCancel;
         step.count = 0;
-        m_open[id] = {.step = step, .target = target};
+        m_open[id] = {.step = step, .op = {.opcode = Opcode::kCancel}, .seen = {}, .raced = {}};
         ++m_out.intents;
     }
 
+    // --- what happens to the card ---------------------------------------------------------------
+
     void poison(std::uint32_t key) {
         quiet();
-        const auto known = m_blocks.find(key);
-        if (known == m_blocks.end()) return;
+        const std::optional<BlockState> state = m_worlds[key].certain();
+        if (!state || !state->there) return;
+        std::uint16_t reader = 0;
+        while (!state->reads(reader)) ++reader;
         engine::DataPlane& plane = m_bench.card.data_plane();
-        const auto found = plane.tier().find(key_of(key), reader_of(known->second), now());
+        const auto found = plane.tier().find(key_of(key), reader, now());
         if (!found.present) return fail(fmt::format("block {} is gone", key));
         plane.set_poison(plane.tier().address(found.frame), true);
-        known->second.poisoned = true;
-    }
-
-    static std::uint16_t reader_of(const Block& block) {
-        return block.owner ? *block.owner : *block.granted.begin();
+        m_worlds[key].poison();
     }
 
     /// One wrong bit, or two; never a third.
@@ -246,11 +372,17 @@ private:
         const std::uint64_t fold = key_of(next.first).fold();
         if (!table.flip(fold, next.draw % 128) || next.draw / 128 % 2 == 0) return;
         (void)table.flip(fold, (next.draw + 1 + next.draw / 256 % 126) % 128);
+        // What was on its way may be lost.
+        for (auto& [id, open] : m_open) {
+            if (open.names(next.first)) open.raced[next.first - open.step.first] = true;
+        }
     }
 
     /// All that is under way ends.
     void quiet() {
-        for (std::uint32_t queue = 0; queue < 2; ++queue) m_bench.host.ring(queue);
+        for (std::uint32_t queue = 0; queue < 2; ++queue) {
+            if (m_place != QueuePlace::kPortal) m_bench.host.ring(queue);
+        }
         Bench::drain();
         hear();
         if (!m_open.empty()) fail(fmt::format("{} intents were never answered", m_open.size()));
@@ -266,32 +398,31 @@ private:
         std::set<std::uint32_t> open_keys;
         for (const auto& [id, open] : m_open) {
             for (std::uint32_t k = 0; k < open.step.count; ++k) {
-                if (changes(open.step.opcode)) open_keys.insert(open.step.first + k);
+                if (changes(open.op.opcode)) open_keys.insert(open.step.first + k);
             }
         }
         m_open.clear();
         m_in_ring = {};
         m_stale = {};
+        const management::ResetEffect effect = management::effect_of(kind);
         m_bench.card.reset(kind);
-        m_bench.host.set_up();
+        if (!effect.decoders) m_bench.map();
+        sc_core::sc_start(1'001, sc_core::SC_US);  // until its memory is ready
+        set_up(true);
         m_bench.host.done.clear();
         m_heard = 0;
         ++m_out.resets;
-        for (const std::uint32_t key : open_keys) m_unsure_of_policy.insert(key);
-        if (!management::effect_of(kind).dram) {
-            m_policy.clear();
-            m_unsure_of_policy.clear();
+        for (std::uint32_t key = 0; key < kKeys; ++key) {
+            const bool open = open_keys.count(key) != 0;
+            if (open) m_worlds[key].lose();
+            if (!effect.index) m_worlds[key].vanish();
+            if (!effect.dram) m_worlds[key].forget_policy();
+            if (effect.index && open) drop(key);
         }
-        if (!management::effect_of(kind).index) {
-            m_blocks.clear();
-            return;
-        }
-        for (const std::uint32_t key : open_keys) drop(key);
     }
 
     /// A block of which the reference is no longer sure: whoever has a right gives it up.
     void drop(std::uint32_t key) {
-        m_blocks.erase(key);
         for (std::uint16_t tenant = 0; tenant < kTenants; ++tenant) {
             Intent intent = m_bench.host.intent(Opcode::kRelease, key_of(key));
             intent.tenant = tenant;
@@ -303,9 +434,7 @@ private:
         m_heard = m_bench.host.done.size();
     }
 
-    static std::string_view name_of(Status status) {
-        return engine::kStatusNames[static_cast<std::size_t>(status)];
-    }
+    // --- what it says ---------------------------------------------------------------------------
 
     void hear() {
         for (; m_heard < m_bench.host.done.size(); ++m_heard) {
@@ -316,13 +445,13 @@ private:
                 stale(done);
                 continue;
             }
-            const Open intent = open->second;
+            const Open intent = std::move(open->second);
             m_open.erase(open);
             --m_in_ring[m_queue_of[done.id]];
             if (done.status == Status::kOk) {
                 ++m_out.done[static_cast<std::size_t>(intent.step.opcode)];
             }
-            judge(intent, done);
+            judge(done.id, intent, done);
         }
         if (m_heard > 10'000) {
             m_bench.host.done.clear();
@@ -347,7 +476,7 @@ private:
         return false;
     }
 
-    void judge(const Open& open, const Done& done) {
+    void judge(std::uint32_t id, const Open& open, const Done& done) {
         const ModelStep& step = open.step;
         if (open.flawed) {
             if (done.status != Status::kMalformed) fail("a wrong CRC passed");
@@ -360,147 +489,93 @@ private:
             }
             return;
         }
-        if (done.argument > step.count) return fail("more done than asked");
-        std::uint32_t n = 0;
-        for (; n < done.argument; ++n) {
-            const std::string wrong = apply(open, step.first + n, n);
-            if (!wrong.empty()) {
-                return fail(fmt::format("{} of {} by {} was done: {}",
-                                        engine::kOpcodeNames[std::size_t(step.opcode)],
-                                        step.first + n, step.tenant, wrong));
-            }
-        }
-        if (done.status == Status::kOk && n == step.count) return;
-        if (done.status == Status::kOk && step.opcode != Opcode::kQuery) {
+        std::uint64_t n = done.argument;
+        if (open.op.mapped) n = done.status == Status::kOk ? 1 : 0;
+        if (n > step.count) return fail("more done than asked");
+        if (done.status == Status::kOk && n != step.count && step.opcode != Opcode::kQuery) {
             return fail("ok, and not all of it done");
         }
-        const Status said = step.opcode == Opcode::kQuery ? Status::kMissing : done.status;
-        if (!allowed(open, step.first + n, said)) {
-            fail(fmt::format("{} of {} by {} is answered {}",
-                             engine::kOpcodeNames[std::size_t(step.opcode)], step.first + n,
-                             step.tenant, name_of(said)));
-        }
-    }
-
-    /// Does to the reference what the card says that it did; what is wrong with that, if anything.
-    std::string apply(const Open& open, std::uint32_t key, std::uint32_t n) {
-        const ModelStep& step = open.step;
-        const auto known = m_blocks.find(key);
-        Block* block = known == m_blocks.end() ? nullptr : &known->second;
-        const std::uint16_t tenant = step.tenant;
-        switch (step.opcode) {
-            case Opcode::kDemote:
-                if (block != nullptr) return "it is there already";
-                m_blocks[key].owner = tenant;
-                return {};
-            case Opcode::kUpdatePolicy:
-                return write_policy(key, tenant);
-            case Opcode::kPromote:
-            case Opcode::kPrefetch: {
-                const Bytes size = engine::kGranule * granules_of(key);
-                std::vector<std::uint8_t> slot = m_bench.host.slot(open.slot + n);
-                slot.resize(size.count);
-                if (slot != pattern(key, size)) return "its bytes are wrong";
-                if (!open.disturbed && (block == nullptr || !block->reads(tenant))) {
-                    return "it is not there for him";
-                }
-                return {};
+        for (std::uint32_t i = 0; i < step.count; ++i) {
+            const std::uint32_t key = step.first + i;
+            if (i < n) {
+                was_done(open, i);
+            } else if (i == n) {
+                refused(open, i,
+                        step.opcode == Opcode::kQuery && !open.cancelled ? Status::kMissing
+                                                                         : done.status);
             }
-            default:
-                break;
-        }
-        if (step.opcode == Opcode::kQuery) {
-            const bool there = block != nullptr && block->reads(tenant);
-            return there || open.disturbed ? "" : "it is not there for him";
-        }
-        if (block == nullptr || !block->reads(tenant)) return "it is not there for him";
-        return apply_change(step, key, *block);
-    }
-
-    std::string write_policy(std::uint32_t key, std::uint16_t tenant) {
-        if (foreign_policy(key, tenant) && m_unsure_of_policy.count(key) == 0) {
-            return "another's record";
-        }
-        m_unsure_of_policy.erase(key);
-        m_policy[key] = tenant;
-        return {};
-    }
-    [[nodiscard]] bool foreign_policy(std::uint32_t key, std::uint16_t tenant) const {
-        return m_policy.count(key) != 0 && m_policy.at(key) != tenant;
-    }
-
-    std::string apply_change(const ModelStep& step, std::uint32_t key, Block& block) {
-        const std::uint16_t tenant = step.tenant;
-        const bool owns = block.owner == tenant;
-        switch (step.opcode) {
-            case Opcode::kDiscard:
-                if (!owns) return "not his";
-                if (!block.pinned.empty() || !block.granted.empty()) return "others rely on it";
-                m_blocks.erase(key);
-                return {};
-            case Opcode::kPin:
-                block.pinned.insert(tenant);
-                return {};
-            case Opcode::kUnpin:
-                return block.pinned.erase(tenant) == 0 ? "he had no pin" : "";
-            case Opcode::kRetain:
-                return owns ? write_policy(key, tenant) : "not his";
-            case Opcode::kShare: {
-                const auto to = static_cast<std::uint16_t>(step.draw / 2 % kTenants);
-                if (!owns) return "not his";
-                if (to != tenant) block.granted.insert(to);
-                return {};
+            if (changes(step.opcode) && !m_worlds[key].end(id, i < n)) {
+                fail(
+                    fmt::format("{} of {} by {} was {}done, and no order of what was under way "
+                                "leads there",
+                                name_of(step.opcode), key, step.tenant, i < n ? "" : "not "));
             }
-            case Opcode::kRelease:
-                block.pinned.erase(tenant);
-                if (owns) {
-                    block.owner.reset();
-                } else {
-                    block.granted.erase(tenant);
-                }
-                if (!block.owner && block.granted.empty()) m_blocks.erase(key);
-                return {};
-            case Opcode::kReEncode:
-                return owns ? "" : "not his";
-            default:
-                return "no change known by that name";
+            if (!m_out.failure.empty()) return;
+            note(key);
+        }
+        if (open.op.mapped && n == 1) {
+            m_mapped[{step.first, step.tenant}] = done.argument;
+            ++m_out.mapped;
+        }
+        if (done.status == Status::kRejected && open.op.dated) ++m_out.late;
+        if (done.status == Status::kUnknown) ++m_out.refused;
+    }
+
+    void was_done(const Open& open, std::uint32_t i) {
+        const ModelStep& step = open.step;
+        const std::uint32_t key = step.first + i;
+        const bool possible = std::any_of(
+            open.seen[i].begin(), open.seen[i].end(),
+            [&](const BlockState& state) { return done_to(state, open.op).has_value(); });
+        if (!possible && !changes(step.opcode)) {
+            fail(fmt::format("{} of {} by {} was done: it is not there for him",
+                             name_of(step.opcode), key, step.tenant));
+        }
+        if (step.opcode != Opcode::kPromote && step.opcode != Opcode::kPrefetch) return;
+        if (open.op.refused) {
+            if (fenced()) fail(fmt::format("block {} was refused, and it is not told", key));
+        } else if (placed(open, i) != pattern(key, size_of(key))) {
+            fail(fmt::format("block {} comes with wrong bytes", key));
         }
     }
 
-    /// Whether the card may answer `status` about `key`.
-    [[nodiscard]] bool allowed(const Open& open, std::uint32_t key, Status status) const {
+    void refused(const Open& open, std::uint32_t i, Status status) {
         const ModelStep& step = open.step;
-        const auto known = m_blocks.find(key);
-        const Block* block = known == m_blocks.end() ? nullptr : &known->second;
-        const bool reads = block != nullptr && block->reads(step.tenant);
-        const bool owns = block != nullptr && block->owner == step.tenant;
-        if (open.cancelled && status == Status::kClipped) return true;
-        const bool foreign_record =
-            foreign_policy(key, step.tenant) || m_unsure_of_policy.count(key) != 0;
-        switch (status) {
-            case Status::kMissing:
-                return step.opcode != Opcode::kDemote && step.opcode != Opcode::kUpdatePolicy &&
-                       (!reads || (open.disturbed && !changes(step.opcode)));
-            case Status::kNotOwner:
-                return reads && (!owns || foreign_record);
-            case Status::kPoisoned:
-                return (block != nullptr && block->poisoned) || open.disturbed;
-            case Status::kRejected:
-                if (step.opcode == Opcode::kDemote) return reads;
-                return step.opcode == Opcode::kUnpin || step.opcode == Opcode::kPrefetch;
-            case Status::kBusy:
-                if (step.opcode == Opcode::kReEncode) {
-                    return block != nullptr && !block->pinned.empty();
+        if (open.cancelled && status == Status::kClipped) return;
+        if (open.cancelled && step.opcode == Opcode::kQuery && status == Status::kOk) return;
+        const Circumstances how{
+            .raced = open.raced[i],
+            .full = open.full || m_config.index.overflow == index::Overflow::kNone,
+            .fenced = fenced()};
+        const bool possible = std::any_of(
+            open.seen[i].begin(), open.seen[i].end(),
+            [&](const BlockState& state) { return may_refuse(state, open.op, status, how); });
+        if (possible) return;
+        fail(fmt::format("{} of {} by {} is answered {}{}", name_of(step.opcode), step.first + i,
+                         step.tenant, name_of(status), how.raced ? ", raced" : ""));
+    }
+
+    [[nodiscard]] bool fenced() const { return m_config.engine.fence == engine::Fence::kReadFlush; }
+
+    /// What is pinned and mapped lies where its holder was told.
+    void check_mapped() {
+        for (auto pin = m_mapped.begin(); pin != m_mapped.end();) {
+            const auto [key, tenant] = pin->first;
+            const std::optional<BlockState> state = m_worlds[key].certain();
+            if (state && (state->pinned >> tenant & 1U) == 0) {
+                pin = m_mapped.erase(pin);
+                continue;
+            }
+            if (state && !state->poisoned) {
+                std::vector<std::uint8_t> line(64);
+                m_bench.card.data_plane().read({pin->second}, line);
+                const std::vector<std::uint8_t> whole = pattern(key, size_of(key));
+                if (!std::equal(line.begin(), line.end(), whole.begin())) {
+                    fail(
+                        fmt::format("block {} is pinned by {}, and not where it was", key, tenant));
                 }
-                return step.opcode == Opcode::kDiscard &&
-                       (open.disturbed ||
-                        (block != nullptr && (!block->pinned.empty() || !block->granted.empty())));
-            case Status::kClipped:
-                return step.opcode == Opcode::kDemote || step.opcode == Opcode::kReEncode ||
-                       (foreign_record &&
-                        (step.opcode == Opcode::kUpdatePolicy || step.opcode == Opcode::kRetain));
-            default:
-                return false;
+            }
+            ++pin;
         }
     }
 
@@ -510,41 +585,47 @@ private:
         if (!m_out.failure.empty()) return;
         const engine::DataPlane& plane = m_bench.card.data_plane();
         plane.audit();
-        if (plane.tier().blocks() != m_blocks.size()) {
-            return fail(fmt::format("{} blocks in the tier, {} in the reference",
-                                    plane.tier().blocks(), m_blocks.size()));
-        }
+        std::uint64_t blocks = 0;
         for (std::uint32_t key = 0; key < kKeys && m_out.failure.empty(); ++key) {
-            for (std::uint16_t tenant = 0; tenant < kTenants; ++tenant) compare(key, tenant);
+            for (std::uint16_t tenant = 0; tenant < kTenants && m_out.failure.empty(); ++tenant) {
+                compare(key, tenant);
+            }
+            if (m_out.failure.empty()) blocks += m_worlds[key].states().front().there ? 1 : 0;
+        }
+        if (m_out.failure.empty() && plane.tier().blocks() != blocks) {
+            fail(fmt::format("{} blocks in the tier, {} in the reference", plane.tier().blocks(),
+                             blocks));
         }
     }
 
     void compare(std::uint32_t key, std::uint16_t tenant) {
-        const auto known = m_blocks.find(key);
-        const bool reads = known != m_blocks.end() && known->second.reads(tenant);
-        const Status expected = !reads                   ? Status::kMissing
-                                : known->second.poisoned ? Status::kPoisoned
-                                                         : Status::kOk;
         Intent intent = m_bench.host.intent(Opcode::kPromote, key_of(key), 0);
         intent.tenant = tenant;
         intent.length_4k = granules_of(key);
         const Done done = m_bench.finish(intent);
+        const bool reads = done.status != Status::kMissing;
+        if (!m_worlds[key].keep(tenant, reads)) {
+            return fail(fmt::format("at the end a promotion of {} by {} is answered {}", key,
+                                    tenant, name_of(done.status)));
+        }
+        if (!reads) return;
+        const std::vector<BlockState> states = m_worlds[key].states();
+        const Status expected = states.front().poisoned ? Status::kPoisoned : Status::kOk;
         if (done.status != expected) {
             return fail(fmt::format("at the end a promotion of {} by {} is answered {}, not {}",
                                     key, tenant, name_of(done.status), name_of(expected)));
         }
         if (done.status != Status::kOk) return;
-        const Bytes size = engine::kGranule * granules_of(key);
-        std::vector<std::uint8_t> slot = m_bench.host.slot(0);
-        slot.resize(size.count);
-        if (slot != pattern(key, size)) fail(fmt::format("block {} has wrong bytes", key));
+        if (m_bench.host.device(0, size_of(key)) != pattern(key, size_of(key))) {
+            fail(fmt::format("block {} has wrong bytes", key));
+        }
     }
 
     CardConfig m_config;
+    QueuePlace m_place;
     Bench m_bench;
-    std::map<std::uint32_t, Block> m_blocks;
-    std::map<std::uint32_t, std::uint16_t> m_policy;  ///< whose record, by key
-    std::set<std::uint32_t> m_unsure_of_policy;       ///< a reset came between
+    std::vector<BlockWorlds> m_worlds = std::vector<BlockWorlds>(kKeys);
+    std::map<std::pair<std::uint32_t, std::uint16_t>, std::uint64_t> m_mapped;
     std::map<std::uint32_t, Open> m_open;
     std::map<std::uint32_t, std::uint32_t> m_queue_of;
     std::array<std::uint32_t, 2> m_in_ring{};
@@ -557,55 +638,13 @@ private:
 
 }  // namespace
 
-CardConfig model_card(bool index_may_be_full) {
-    CardConfig config = baseline(16);
-    config.payload = Payload::kBytes;
-    config.tier_capacity = engine::kGranule * 180;
-    config.engine.pin_budget = Bytes::from_gib(1);
-    config.index.sram = Bytes::from_kib(4);
-    config.index.stash = 2;
-    if (index_may_be_full) {
-        config.index.sram = Bytes::from_kib(2);
-        config.index.overflow = index::Overflow::kNone;
-    }
-    return config;
-}
-
-std::vector<ModelStep> model_steps(std::uint64_t seed, std::size_t steps) {
-    RandomStream random(seed, "model check");
-    std::vector<ModelStep> made(steps);
-    for (ModelStep& step : made) {
-        const std::uint64_t kind = random.uniform(1'000);
-        step.kind = kind < 700   ? Kind::kIntent
-                    : kind < 750 ? Kind::kSilent
-                    : kind < 760 ? Kind::kOvertake
-                    : kind < 810 ? Kind::kCancel
-                    : kind < 980 ? Kind::kWait
-                    : kind < 985 ? Kind::kPoison
-                    : kind < 998 ? Kind::kFlipEntry
-                                 : Kind::kReset;
-        // Demotions and promotions more often than the rest.
-        const std::uint64_t which = random.uniform(24);
-        const std::uint64_t opcode = which < 6 ? 3 : which < 11 ? 1 : which - 11 + 1;
-        step.opcode = static_cast<Opcode>(opcode == 10 ? 13 : opcode);  // cancels are a kind
-        step.tenant = static_cast<std::uint16_t>(random.uniform(kTenants));
-        step.first = static_cast<std::uint16_t>(random.uniform(kKeys));
-        // A run's blocks have one length.
-        const std::uint64_t most = 8 - step.first % 8;
-        step.count =
-            static_cast<std::uint16_t>(random.uniform(1, std::min<std::uint64_t>(most, 5)));
-        step.draw = static_cast<std::uint32_t>(random.bits());
-        step.bad_crc = random.uniform(100) == 0;
-    }
-    return made;
-}
-
-ModelOutcome run_model(const CardConfig& config, const std::vector<ModelStep>& steps) {
+ModelOutcome run_model(const CardConfig& config, const std::vector<ModelStep>& steps,
+                       QueuePlace place) {
     test::SystemCTest::fresh_kernel();
     std::optional<Model> model;
     ModelOutcome outcome;
     try {
-        model.emplace(config);
+        model.emplace(config, place);
         outcome = model->run(steps);
     } catch (const std::exception& error) {
         outcome.failure = error.what();
@@ -613,9 +652,10 @@ ModelOutcome run_model(const CardConfig& config, const std::vector<ModelStep>& s
     return outcome;
 }
 
-std::vector<ModelStep> shrink(const CardConfig& config, std::vector<ModelStep> steps) {
+std::vector<ModelStep> shrink(const CardConfig& config, std::vector<ModelStep> steps,
+                              QueuePlace place) {
     const auto fails = [&](const std::vector<ModelStep>& some) {
-        return !run_model(config, some).failure.empty();
+        return !run_model(config, some, place).failure.empty();
     };
     for (std::size_t part = steps.size() / 2; part > 0; part /= 2) {
         for (std::size_t at = 0; at + part <= steps.size();) {
@@ -630,20 +670,6 @@ std::vector<ModelStep> shrink(const CardConfig& config, std::vector<ModelStep> s
         }
     }
     return steps;
-}
-
-std::string describe(const std::vector<ModelStep>& steps) {
-    constexpr std::array kKinds{"intent", "silent", "overtake", "cancel",
-                                "wait",   "poison", "flip",     "reset"};
-    std::string text;
-    for (const ModelStep& step : steps) {
-        text +=
-            fmt::format("{} {} tenant {} keys {}+{} draw {}{}\n",
-                        kKinds.at(static_cast<std::size_t>(step.kind)),
-                        engine::kOpcodeNames[static_cast<std::size_t>(step.opcode)], step.tenant,
-                        step.first, step.count, step.draw, step.bad_crc ? " bad CRC" : "");
-    }
-    return text;
 }
 
 }  // namespace kvplane::card

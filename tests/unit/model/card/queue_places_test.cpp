@@ -151,39 +151,16 @@ TEST_F(QueuePlacesTest, ABlockIsCutIntoTheShardsOfItsWindow) {
     EXPECT_EQ(bench.host.slot(9), whole);
     promote.target = engine::make_target(2, 100);
     EXPECT_EQ(bench.finish(promote).status, kMalformed);
-    set(WindowRegister::kStride, 8'191);
-    promote.target = engine::make_target(2, 37);
-    EXPECT_EQ(bench.finish(promote).status, kMalformed);
-}
-
-TEST_F(QueuePlacesTest, TranslationsMissOnceAPageAndAnInvalidationWaitsForWhatUsesIt) {
-    CardConfig pasid = config();
-    pasid.engine.address_cache.pasid = true;
-    Bench bench(pasid, kBlock);
-    bench.load(keys_of(0, 2));
-    std::array<Time, 3> took;
-    for (std::size_t i = 0; i < 3; ++i) {
-        const Time begin = now();
-        (void)bench.finish(bench.host.intent(Opcode::kPromote, key_of(0)));
-        took.at(i) = now() - begin;
-    }
-    EXPECT_EQ(took[1], took[2]);
-    const std::uint64_t misses = bench.card.data_plane().address_cache().counters().misses;
-    const auto invalidated = [&] {
-        return bench.host.read_register(management::queue_register(0, QueueRegister::kInvalidated));
-    };
-    bench.host.submit(bench.host.intent(Opcode::kPromote, key_of(0)));
-    sc_core::sc_start(1'300, sc_core::SC_NS);
-    EXPECT_TRUE(bench.host.write_register(management::queue_register(0, QueueRegister::kInvalidate),
-                                          Host::kDevice));
-    sc_core::sc_start(450, sc_core::SC_NS);
-    EXPECT_EQ(invalidated(), 0U) << "a write to it is under way";
-    Bench::drain();
-    EXPECT_EQ(invalidated(), 1U);
-    const Time begin = now();
-    (void)bench.finish(bench.host.intent(Opcode::kPromote, key_of(0)));
-    EXPECT_GT(now() - begin, took[1] + Time::from_ns(500));
-    EXPECT_EQ(bench.card.data_plane().address_cache().counters().misses, misses + 1);
+    EXPECT_FALSE(bench.host.write_register(
+        management::window_register(0, 2, WindowRegister::kStride), 8'192))
+        << "as it is until a reset";
+    bench.host.add_window(0, 3, {kBlock.count - 1});
+    EXPECT_EQ(bench.finish(through(3, bench.host.intent(Opcode::kPromote, key_of(1), 37))).status,
+              kMalformed);
+    bench.host.add_window(1, 3, kBlock, ~0ULL - Host::kDevice - kBlock.count + 1);
+    EXPECT_EQ(bench.finish(through(3, bench.host.intent(Opcode::kPromote, key_of(1), 1)), 1).status,
+              kMalformed)
+        << "behind the last address";
 }
 
 TEST_F(QueuePlacesTest, NothingMovesWithoutBusMasterEnable) {
@@ -253,6 +230,57 @@ TEST_F(QueuePlacesTest, WithoutAFenceACompletionMayComeBeforeItsPayload) {
     }
 }
 
+/// Whichever of the two comes last lets the card go on.
+TEST_F(QueuePlacesTest, ALinkThatIsDownAndABusMasterThatIsOffDoNotKnowOfEachOther) {
+    constexpr Bytes kLong = Bytes::from_mib(4);
+    for (const bool link_first : {false, true}) {
+        for (const bool query : {false, true}) {
+            fresh_kernel();
+            Bench bench(config(), kLong);
+            bench.load(keys_of(0, 1));
+            const auto master = [&](bool enabled) {
+                EXPECT_TRUE(bench.host.write_register(management::kCommandRegister,
+                                                      enabled ? management::kBusMasterEnable : 0));
+            };
+            const auto link = [&](bool up) { bench.card.data_plane().stop_link(!up); };
+            const auto quiet = [&] {
+                sc_core::sc_start(2, sc_core::SC_MS);
+                EXPECT_TRUE(bench.host.arrivals.empty());
+                EXPECT_TRUE(bench.host.done.empty()) << "completions cross the link too";
+            };
+            bench.host.done.clear();
+            bench.host.submit(
+                bench.host.intent(query ? Opcode::kQuery : Opcode::kPromote, key_of(0)), 0);
+            sc_core::sc_start(query ? 1'250 : 5'000, sc_core::SC_NS);
+            link(false);
+            master(false);
+            quiet();
+            link_first ? link(true) : master(true);
+            quiet();
+            link_first ? link(false) : master(false);
+            quiet();
+            link_first ? master(true) : link(true);
+            quiet();
+            link_first ? link(true) : master(true);
+            Bench::drain();
+            ASSERT_EQ(bench.host.done.size(), 1U);
+            EXPECT_EQ(bench.host.done[0].status, kOk);
+        }
+    }
+}
+
+TEST_F(QueuePlacesTest, NothingIsFetchedWhileTheLinkIsDown) {
+    Bench bench(config(), kBlock);
+    Bench::drain();
+    bench.card.data_plane().stop_link(true);
+    bench.host.submit(bench.host.intent(Opcode::kQuery, key_of(0)));
+    Bench::drain();
+    EXPECT_EQ(bench.card.data_plane().counters().intents, 0U);
+    bench.card.data_plane().stop_link(false);
+    Bench::drain();
+    EXPECT_EQ(bench.host.done.size(), 1U);
+}
+
 TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
     for (const Fence fence : {Fence::kInBandFlag, Fence::kReadFlush}) {
         fresh_kernel();
@@ -261,9 +289,7 @@ TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
         Bench bench(fenced, kBlock);
         bench.load(keys_of(0, 3));
         const std::uint64_t flags = Host::kSlots * kBlock.count;
-        EXPECT_TRUE(bench.host.write_register(
-            management::window_register(0, Host::kWindow, WindowRegister::kFlags),
-            Host::kDevice + flags));
+        bench.host.add_window(0, 2, kBlock, 0, flags);
         const auto flag = [&] {
             std::uint64_t value = 0;
             const std::vector<std::uint8_t> bytes = bench.host.device(flags + 8, {8});
@@ -271,7 +297,8 @@ TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
             return value;
         };
         bench.host.refuses = [&](std::uint64_t offset) { return offset >= 2 * kBlock.count; };
-        const Done refused = bench.finish(bench.host.run(Opcode::kPromote, keys_of(0, 3), 1));
+        const Intent run = through(2, bench.host.run(Opcode::kPromote, keys_of(0, 3), 1));
+        const Done refused = bench.finish(run);
         if (fence == Fence::kReadFlush) {
             EXPECT_EQ(refused.status, kUnknown);
             EXPECT_EQ(refused.argument, 1U) << "blocks before the refused one";
@@ -280,7 +307,7 @@ TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {
         }
         EXPECT_EQ(flag(), 0U);
         bench.host.refuses = [](std::uint64_t) { return false; };
-        const Done done = bench.finish(bench.host.run(Opcode::kPromote, keys_of(0, 3), 1));
+        const Done done = bench.finish(run);
         EXPECT_EQ(done.status, kOk);
         const bool flagged = fence == Fence::kInBandFlag;
         EXPECT_EQ(flag(), flagged ? done.id | std::uint64_t{3} << 32U : 0U);
@@ -328,11 +355,10 @@ TEST_F(QueuePlacesTest, ABlockInPiecesComesBackWhole) {
     Intent intent = bench.host.intent(Opcode::kDemote, key_of(100), 3);
     intent.length_4k = 5;
     EXPECT_EQ(bench.finish(intent).status, kMalformed) << "longer than a slot";
-    for (const WindowRegister which : {WindowRegister::kStride}) {
-        EXPECT_TRUE(bench.host.write_register(management::window_register(0, Host::kWindow, which),
-                                              Bytes::from_kib(20).count));
-    }
-    const std::vector<std::uint8_t> data = pattern(3, Bytes::from_kib(20));
+    constexpr Bytes kLong = Bytes::from_kib(20);
+    bench.host.add_window(0, 2, kLong);
+    intent.target = engine::make_target(2, 3);
+    const std::vector<std::uint8_t> data = pattern(3, kLong);
     for (std::uint64_t i = 0; i < 5; ++i) {
         bench.host.fill_slot(static_cast<std::uint32_t>(15 + i),
                              std::span(data).subspan(i * 4'096, 4'096));
@@ -341,14 +367,14 @@ TEST_F(QueuePlacesTest, ABlockInPiecesComesBackWhole) {
     const engine::Tier& tier = bench.card.data_plane().tier();
     EXPECT_EQ(tier.room().used(), 13U);
     intent.opcode = static_cast<std::uint8_t>(Opcode::kPromote);
-    intent.target = engine::make_target(Host::kWindow, 50);
+    intent.target = engine::make_target(2, 50);
     ASSERT_EQ(bench.finish(intent).status, kOk);
-    EXPECT_EQ(bench.host.device(50 * Bytes::from_kib(20).count, Bytes::from_kib(20)), data);
+    EXPECT_EQ(bench.host.device(50 * kLong.count, kLong), data);
     intent = bench.host.intent(Opcode::kPin, key_of(100));
     intent.argument = 5;
     intent.flags = engine::kMapped;
     EXPECT_EQ(bench.finish(intent).status, kRejected) << "its lines have no one address";
-    intent = bench.host.intent(Opcode::kDemote, key_of(101), 3);
+    intent = through(2, bench.host.intent(Opcode::kDemote, key_of(101), 3));
     intent.length_4k = 4;
     EXPECT_EQ(bench.finish(intent).status, kClipped);
 }

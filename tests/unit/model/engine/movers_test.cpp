@@ -164,6 +164,11 @@ TEST(MoversTest, RateLimitsHold) {
     EXPECT_NEAR(movers[kPush], 7, 1e-6);
     EXPECT_NEAR(movers[kBulkRead], 6, 1e-6);
     EXPECT_NEAR(BusyMovers(config, {kPull})[kPull], 27.51, kTwoDecimals);
+    config.engine.demotion_rate_cap = Rate::from_gb_s(5);
+    EXPECT_NEAR(BusyMovers(config, {kPull})[kPull], 5, 1e-6);
+    EXPECT_NEAR(BusyMovers(config, {kPush, kPull})[kPush], 7, 1e-6);
+    config.engine.demotion_rate_cap = Rate::from_gb_s(50);
+    EXPECT_NEAR(BusyMovers(config, {kPull})[kPull], 27.51, kTwoDecimals) << "no more than it can";
 }
 
 }  // namespace

@@ -122,6 +122,68 @@ TEST_F(QueueRegistersTest, AWindowIsSlotsStrideAndShards) {
     EXPECT_FALSE(m_registers.queue(0).windows[2].holds(0, {8})) << "another queue's";
 }
 
+TEST_F(QueueRegistersTest, AWindowOfAnEnabledQueueStaysAsItIs) {
+    using enum WindowRegister;
+    const auto set = [&](std::uint32_t window, WindowRegister which, std::uint64_t value) {
+        return m_registers.write(window_register(0, window, which), value);
+    };
+    ASSERT_TRUE(set(1, kSlots, 10));
+    EXPECT_TRUE(set(1, kStride, 4'096)) << "not enabled yet";
+    ASSERT_TRUE(write(0, kEntries, 4));
+    ASSERT_TRUE(write(0, kEnable, 1));
+    for (const WindowRegister which : {kStride, kShards, kFlags, kBase, kSlots}) {
+        EXPECT_FALSE(set(1, which, 2)) << static_cast<std::uint64_t>(which);
+        EXPECT_TRUE(set(2, which, 2)) << "added";
+    }
+    EXPECT_FALSE(set(2, kSlots, 0)) << "nor taken away";
+    EXPECT_FALSE(m_registers.write(window_register(0, 1, kBase, 7), 2));
+    EXPECT_EQ(m_registers.queue(0).windows[1].slots, 10U);
+    EXPECT_EQ(m_registers.queue(0).windows[1].stride, 4'096U);
+    EXPECT_EQ(m_registers.queue(0).windows[1].shards, 1U);
+}
+
+TEST_F(QueueRegistersTest, NoSlotLiesBehindTheLastAddress) {
+    Window window;
+    window.slots = UINT64_MAX;
+    window.stride = 4'096;
+    const std::uint64_t last = UINT64_MAX / 4'096;
+    EXPECT_TRUE(window.holds(last, {4'096})) << "its last byte has the last address";
+    EXPECT_FALSE(window.holds(last + 1, {4'096}));
+    EXPECT_FALSE(window.holds(UINT64_MAX - 1, {4'096}));
+    window.base[0] = {1};
+    EXPECT_FALSE(window.holds(last, {4'096}));
+    EXPECT_TRUE(window.holds(last, {4'095}));
+    window.base[0] = {};
+    window.shards = 2;
+    window.base[1] = {~0ULL - 4'095};
+    EXPECT_TRUE(window.holds(0, {8'192}));
+    EXPECT_FALSE(window.holds(1, {8'192})) << "its second part wraps";
+    window = {};
+    window.slots = UINT64_MAX;
+    window.stride = ~0ULL;
+    EXPECT_TRUE(window.holds(0, {4'096}));
+    EXPECT_TRUE(window.holds(1, {1}));
+    EXPECT_FALSE(window.holds(1, {2}));
+    EXPECT_FALSE(window.holds(2, {1}));
+    window = {};
+    window.slots = 100;
+    window.stride = 4'096;
+    window.flags = {~0ULL - 15};
+    EXPECT_TRUE(window.holds(1, {4'096}));
+    EXPECT_FALSE(window.holds(2, {4'096})) << "its flag wraps";
+}
+
+TEST_F(QueueRegistersTest, ARingEndsBeforeTheLastAddress) {
+    ASSERT_TRUE(write(0, kEntries, 16));
+    ASSERT_TRUE(write(0, kSubmissionBase, ~0ULL - 16 * 64 + 2));
+    EXPECT_FALSE(write(0, kEnable, 1));
+    ASSERT_TRUE(write(0, kSubmissionBase, ~0ULL - 16 * 64 + 1));
+    ASSERT_TRUE(write(0, kCompletionBase, ~0ULL - 16 * 16 + 2));
+    EXPECT_FALSE(write(0, kEnable, 1));
+    ASSERT_TRUE(write(0, kCompletionBase, ~0ULL - 16 * 16 + 1));
+    EXPECT_TRUE(write(0, kEnable, 1));
+}
+
 TEST_F(QueueRegistersTest, ARegionEndsWhereItEnds) {
     ASSERT_TRUE(write(0, kRegionBase, 0x1000));
     EXPECT_FALSE(m_registers.queue(0).in_region({0x1000}, {1}));

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <array>
+#include <cstdint>
+#include <systemc>
+
+#include "model/common/event_heap.h"
+#include "model/common/histogram.h"
+#include "model/common/random.h"
+#include "model/common/units.h"
+
+namespace kvplane::explore {
+
+/// A host that reads random lines of a card over CXL.mem beside whatever else is under way: one
+/// every microsecond on average, so that it is no load itself. At burst fidelity, where an answer
+/// tells its own time.
+class HostReader final : public sc_core::sc_module {
+public:
+    /// Reads the first `span` bytes; host address = device address.
+    HostReader(sc_core::sc_module_name name, Bytes span, std::uint64_t seed);
+
+    tlm_utils::simple_initiator_socket_optional<HostReader> mem{"mem"};
+
+    void begin();
+    /// No more reads.
+    void end() { m_reading = false; }
+    /// Of all reads so far.
+    [[nodiscard]] const Histogram& latency() const { return m_latency; }
+
+private:
+    void run();
+    void read();
+
+    std::uint64_t m_lines;
+    RandomStream m_random;
+    EventHeap<std::uint8_t> m_events;
+    std::array<std::uint8_t, kLine.count> m_line{};
+    bool m_reading = false;
+    Histogram m_latency;
+};
+
+}  // namespace kvplane::explore
