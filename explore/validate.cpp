@@ -239,7 +239,6 @@ std::vector<std::string> validate_parts() {
 }
 
 int validate(const ValidateOptions& options, std::ostream& out) {
-    static_cast<void>(load({}, options.sets));  // its errors come before any work
     if (options.only.empty()) static_cast<void>(card_files(options.cards));
     if (!options.out.empty()) make_folder(options.out);
     ValidationPart all;
