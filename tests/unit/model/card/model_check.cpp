@@ -55,6 +55,7 @@ struct Open {
     std::uint32_t slot = 0;  ///< of its first block
     bool flawed = false;
     bool cancelled = false;
+    std::uint64_t index_full = 0;               ///< times before it that the index had no room
     bool full = false;                          ///< there may have been no room for it
     std::vector<std::vector<BlockState>> seen;  ///< by block: in which states it may have been met
     std::vector<bool> raced;                    ///< by block
@@ -196,6 +197,7 @@ private:
     }
 
     void begin(std::uint32_t id, Open open) {
+        open.index_full = times_index_full();
         open.seen.resize(open.step.count);
         open.raced.resize(open.step.count);
         const bool changing = changes(open.op.opcode);
@@ -231,6 +233,20 @@ private:
         }
     }
 
+    /// Beside the block itself: a move holds two, of a block that was released meanwhile too.
+    static std::uint32_t copies_of(const BlockOp& op) {
+        switch (op.opcode) {
+            case Opcode::kReEncode:
+                return 2;
+            case Opcode::kPromote:
+            case Opcode::kPrefetch:
+                return 1;
+            case Opcode::kDemote:
+                return op.refused ? 1 : 0;  // it will not come, and has its room until then
+            default:
+                return 0;
+        }
+    }
     /// At most: blocks that may be there, copies on their way, copies that are still read.
     [[nodiscard]] std::uint32_t granules_in_use() const {
         std::uint32_t used = 0;
@@ -241,9 +257,7 @@ private:
             used += there ? granules_of(key) : 0;
         }
         for (const auto& [id, open] : m_open) {
-            const bool holds = open.op.opcode == Opcode::kReEncode ||
-                               (moves(open.op.opcode) && open.op.opcode != Opcode::kDemote);
-            used += holds ? open.step.count * granules_of(open.step.first) : 0;
+            used += copies_of(open.op) * open.step.count * granules_of(open.step.first);
         }
         return used;
     }
@@ -543,10 +557,9 @@ private:
         const ModelStep& step = open.step;
         if (open.cancelled && status == Status::kClipped) return;
         if (open.cancelled && step.opcode == Opcode::kQuery && status == Status::kOk) return;
+        const bool index_full = times_index_full() != open.index_full;
         const Circumstances how{
-            .raced = open.raced[i],
-            .full = open.full || m_config.index.overflow == index::Overflow::kNone,
-            .fenced = fenced()};
+            .raced = open.raced[i], .full = open.full || index_full, .fenced = fenced()};
         const bool possible = std::any_of(
             open.seen[i].begin(), open.seen[i].end(),
             [&](const BlockState& state) { return may_refuse(state, open.op, status, how); });
@@ -555,6 +568,9 @@ private:
                          step.tenant, name_of(status), how.raced ? ", raced" : ""));
     }
 
+    [[nodiscard]] std::uint64_t times_index_full() const {
+        return m_bench.card.data_plane().tier().counters().index_full;
+    }
     [[nodiscard]] bool fenced() const { return m_config.engine.fence == engine::Fence::kReadFlush; }
 
     /// What is pinned and mapped lies where its holder was told.
