@@ -7,7 +7,8 @@ option(KVPLANE_RTL_COVERAGE "Verilate the engines of the benches with coverage" 
 
 set(kvplane_rtl_folder "${PROJECT_SOURCE_DIR}/rtl/lookup_engine")
 set(kvplane_rtl_modules lookup_pkg toeplitz secded_enc secded_dec sram_1rw bank_array store_buffer
-    stash kick_engine commit_stage response_fifo lookup_regs admission lookup_half lookup_engine)
+    stash kick_engine commit_stage response_fifo lookup_regs admission
+    request_pipe starvation engine_watch lookup_half lookup_engine)
 set(kvplane_rtl_sources "")
 foreach(module IN LISTS kvplane_rtl_modules)
     list(APPEND kvplane_rtl_sources "${kvplane_rtl_folder}/${module}.sv")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "explore/run_schema.h"
@@ -104,12 +105,20 @@ void describe_controller(Table& t, memory::Ddr5Config& c) {
           {kChosen, "JEDEC refresh modes", "What one refresh closes, and how often it comes."});
 }
 
+void describe_writes(Table& t, memory::Ddr5Config& c) {
+    t.key("writes_modify", c.writes_modify, flag(),
+          {kChosen, "JEDEC: x4 devices with on-die ECC read and modify",
+           "Writes of a bank group keep ccd_l_wr apart, else ccd_l_wr2."});
+}
+
 void describe_ras(Table& t, memory::Ddr5Config& c) {
     t.key("ecc_buffer", c.ecc_buffer, between<std::uint32_t>(1, 4096, "lines"),
           {kAssumed, "assumed", "Lines of check bits that the controller holds; inline ECC only."});
     t.key("scrub_interval", c.scrub_interval, between<Time>(Time{}, Time::from_s(3600)),
           {kAssumed, "assumed: none",
            "Between two lines of the patrol scrub: 0 for none, or from 100 ns."});
+    t.key("corrected_threshold", c.corrected_threshold, between<std::uint32_t>(1, 65535, "errors"),
+          {kAssumed, "assumed", "Errors that ECC has corrected until the card logs an event."});
     t.key("double_refresh", c.thermal.double_refresh, flag(),
           {kChosen, "JEDEC: above 85 C", "Refresh twice as often."});
     t.key("bandwidth_cap", c.thermal.bandwidth_cap, between<Ratio>({50'000}, {1'000'000}),
@@ -149,21 +158,46 @@ void refuse_keys_without_device(const Table& table, const Settings& settings) {
     }
 }
 
-/// Throws at the key without which device, timing and controller would agree.
+/// Whether a text has a word.
+bool names(std::string_view text, std::string_view word) {
+    const auto letter = [&](std::size_t at) {
+        return at < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+    };
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1)) {
+        if ((at == 0 || !letter(at - 1)) && !letter(at + word.size())) return true;
+    }
+    return false;
+}
+
+/// Throws at the key without which device, timing and controller would agree: at one that the rule
+/// names, if it does.
 [[noreturn]] void blame(RunConfig& run, const Table& table, const Settings& settings,
                         const UserError& error) {
-    for (const Row& row : table.rows()) {
-        const std::string& path = row.info.path;
-        if (!is_of_dram(path) || path == kPreset) continue;
-        if (settings.at(path).origin == "default") continue;
+    const auto agree_without = [&](const Row& row) {
+        RunConfig other = run;
         row.reset();
         build(run);
+        bool agree = true;
         try {
             check(line_dram(run.card));
         } catch (const UserError&) {
-            continue;
+            agree = false;
         }
-        settings.require(false, {path}, error.what());
+        run = other;
+        return agree;
+    };
+    const std::string_view rule = error.what();
+    for (const bool named : {true, false}) {
+        for (const Row& row : table.rows()) {
+            const std::string& path = row.info.path;
+            if (!is_of_dram(path) || path == kPreset) continue;
+            if (settings.at(path).origin == "default") continue;
+            const std::string_view leaf = std::string_view(path).substr(path.rfind('.') + 1);
+            if (named && !names(rule, leaf)) continue;
+            if (agree_without(row)) settings.require(false, {path}, error.what());
+        }
     }
     settings.require(false, {kPreset}, error.what());
     throw InvariantError("card.dram: its rule does not fail");
@@ -183,6 +217,7 @@ void describe_dram(Table& t, card::CardConfig& c, DramDevice& device) {
         describe_burst(t, c.dram);
         describe_device(t, device);
         describe_controller(t, c.lines);
+        describe_writes(t, c.lines);
         describe_ras(t, c.lines);
     });
 }
@@ -199,6 +234,14 @@ void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
     } catch (const UserError& error) {
         blame(run, table, settings, error);
     }
+    const std::string speed = "card.dram.speed";
+    settings.require(settings.at(speed).origin == "default" || run.card.dram.speed == derived.speed,
+                     {speed},
+                     fmt::format("differs from that of {}: leave one of them out", kPreset));
+    const std::string buffer = "card.dram.ecc_buffer";
+    settings.require(
+        settings.at(buffer).is_default() || run.card.dram.ecc == memory::DramEcc::kInline, {buffer},
+        "is of inline ECC alone: set card.dram.ecc to inline");
     const auto follow = [&](const char* key, auto& field, const auto& value) {
         const std::string path = std::string("card.dram.") + key;
         if (settings.at(path).origin != "default") return;
@@ -208,6 +251,7 @@ void derive_dram(RunConfig& run, const Table& table, Settings& settings) {
     memory::DramConfig& dram = run.card.dram;
     dram.subchannels = derived.subchannels;
     dram.device = derived.device;
+    dram.rows = derived.rows;
     follow("speed", dram.speed, derived.speed);
     follow("service", dram.service, derived.service);
     follow("turnaround", dram.turnaround, derived.turnaround);

@@ -178,6 +178,9 @@ void add_validate(CLI::App& app, kvplane::explore::ValidateOptions& options, int
     command->add_option("--cards", options.cards, "Folder of the cards' files [configs/cards]");
     command->add_option("--out", options.out, "Folder of validate.json and its plots (Vega-Lite)");
     command->add_flag("--json", options.json, "Print one JSON object");
+    command->add_option("--set", options.sets, "Overrides a key of every card: path=value")
+        ->type_name("PATH=VALUE")
+        ->allow_extra_args(false);
     command->callback([&] {
         exit_code = guarded([&] { return kvplane::explore::validate(options, std::cout); });
     });
@@ -245,6 +248,10 @@ void add_study(CLI::App& app, kvplane::explore::StudyOptions& options, int& exit
             ->type_name("PATH=VALUE")
             ->allow_extra_args(false);
         one->add_option("--out", options.out, "Folder of study.json and its plots (Vega-Lite)");
+        if (name == "sram") {
+            one->add_option("--synthesis", options.synthesis,
+                            "What tb/synthesis/synthesise --json wrote: adds the engine's logic");
+        }
         one->add_flag("--json", options.json, "Print one JSON object");
         one->callback([&, name] {
             exit_code = guarded([&] { return kvplane::explore::study(name, options, std::cout); });

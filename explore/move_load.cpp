@@ -41,8 +41,15 @@ struct Pool {
     }
 };
 
-std::uint64_t blocks_of(const MoveFlow& flow) {
-    return (flow.depth == 0 ? kOpenDepth : flow.depth) * std::uint64_t{flow.run};
+/// Orders of a flow at a time; of an open loop no more than come, and as many again, while the
+/// first flow's are measured, where it is one itself.
+std::uint64_t depth_of(const MoveLoad& load, const MoveFlow& flow) {
+    if (flow.depth != 0) return flow.depth;
+    const MoveFlow& first = load.flows.front();
+    if (first.depth != 0) return kOpenDepth;
+    const Uint128 orders = Uint128{load.warm_up + load.orders} * first.run *
+                           flow.rate.bytes_per_second / first.rate.bytes_per_second / flow.run;
+    return std::min(kOpenDepth, static_cast<std::uint64_t>(2 * orders) + 16);
 }
 
 /// The pools of the flows, one behind the other. A demoted block leaves the tier before its turn
@@ -52,7 +59,7 @@ std::vector<Pool> pools_of(const MoveLoad& load) {
     std::uint64_t first = 0;
     for (const MoveFlow& flow : load.flows) {
         const bool demotes = flow.kind == MoveKind::kDemote;
-        const std::uint64_t blocks = blocks_of(flow) * (demotes ? 2 : 1) + flow.run;
+        const std::uint64_t blocks = depth_of(load, flow) * flow.run * (demotes ? 2 : 1) + flow.run;
         pools.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(blocks)});
         first += blocks;
     }

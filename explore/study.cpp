@@ -11,6 +11,7 @@
 
 #include "explore/config.h"
 #include "explore/output.h"
+#include "explore/study_logic.h"
 #include "model/common/errors.h"
 #include "model/cxl/link.h"
 #include "model/memory/dram.h"
@@ -230,7 +231,10 @@ int study(const std::string& name, const StudyOptions& options, std::ostream& ou
         if (name != one.name) continue;
         one.check(loaded);
         if (!options.out.empty()) make_folder(options.out);
-        const Study result = one.make(loaded.run);
+        Study result = one.make(loaded.run);
+        if (!options.synthesis.empty()) {
+            add_logic(result, loaded.run.card.index, options.synthesis);
+        }
         if (!options.out.empty()) write_folder(result, options.out);
         if (options.json) {
             out << study_document(result).dump() << "\n";

@@ -16,6 +16,7 @@ struct StudyOptions {
     std::string config;               ///< none: the defaults
     std::vector<std::string> sets{};  ///< path=value
     std::string out;                  ///< folder of study.json and its plots; none: not written
+    std::string synthesis{};          ///< of `sram`: what tb/synthesis/synthesise wrote; or none
     bool json = false;                ///< one JSON object instead of a table
 };
 

@@ -81,7 +81,7 @@ std::vector<StudyColumn> node_columns() {
             add("leakage_mw" + suffix + end, "", "mW", basis(kLeakage));
         }
     }
-    add("in_fit", "", "", "");
+    add("in_fit", "in fit", "", "");
     return columns;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How fast the lookup engine answers under load.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "explore/study_index.h"
@@ -19,7 +21,10 @@ constexpr Bytes kLargeBlock = Bytes::from_mib(5);
 class LoadedEngine {
 public:
     LoadedEngine(const index::IndexConfig& config, Ratio load, std::uint64_t seed)
-        : m_table(config), m_random(seed, "study lookup"), m_period(config.clock.cycles(1)) {
+        : m_table(config),
+          m_seed(seed),
+          m_random(seed, "study lookup"),
+          m_period(config.clock.cycles(1)) {
         const std::uint64_t goal = m_table.table().capacity() * load.ppm / 1'000'000;
         m_keys.reserve(goal + 1);
         while (m_table.table().size() < goal) {
@@ -34,8 +39,10 @@ public:
     }
 
     Json run(Ratio lookups, Ratio offered, std::uint64_t count) {
-        // What an earlier mix has left is over by then.
+        // What an earlier mix has left is over by then; each point draws numbers of its own.
         m_at += Time::from_ms(1);
+        m_random =
+            RandomStream(m_seed, fmt::format("study lookup {} {}", lookups.ppm, offered.ppm));
         const index::TimedCounters before = m_table.counters();
         const index::CuckooCounters kicked = m_table.table().counters();
         const Time start = m_at;
@@ -129,6 +136,7 @@ private:
     }
 
     index::TimedTable m_table;
+    std::uint64_t m_seed;
     RandomStream m_random;
     Time m_period;
     std::vector<std::uint64_t> m_keys;
@@ -236,17 +244,35 @@ std::vector<StudyColumn> columns() {
     return all;
 }
 
-StudyPlot plot(const char* name, const char* title, const char* x, const char* x_title,
-               const char* y, const char* y_title, const char* colour) {
+/// A line for each value of `colour` and of `dash`, a panel for each SRAM and load.
+StudyPlot plot(const char* name, const char* title, const char* y, const char* y_title,
+               const char* colour, const char* dash) {
     Json spec;
     spec["title"] = title;
     spec["mark"] = {{"type", "line"}, {"point", true}};
-    spec["encoding"]["x"] = {{"field", x}, {"type", "quantitative"}, {"title", x_title}};
-    spec["encoding"]["y"] = {
-        {"field", y}, {"type", "quantitative"}, {"title", y_title}, {"aggregate", "mean"}};
+    spec["encoding"]["x"] = {
+        {"field", "offered"}, {"type", "quantitative"}, {"title", "requests a cycle"}};
+    spec["encoding"]["y"] = {{"field", y}, {"type", "quantitative"}, {"title", y_title}};
     spec["encoding"]["color"] = {{"field", colour}, {"type", "ordinal"}};
+    spec["encoding"]["strokeDash"] = {{"field", dash}, {"type", "ordinal"}};
     spec["encoding"]["column"] = {{"field", "sram_kib"}, {"type", "ordinal"}};
+    spec["encoding"]["row"] = {{"field", "load_target"}, {"type", "ordinal"}};
     return {name, std::move(spec)};
+}
+
+/// Over all mixes and rates that insert: they make no difference to it.
+StudyPlot kicks_over_load() {
+    Json spec;
+    spec["title"] = "Kicks an insert takes, mean of all mixes and rates";
+    spec["mark"] = {{"type", "line"}, {"point", true}};
+    spec["encoding"]["x"] = {{"field", "load"}, {"type", "quantitative"}, {"title", "load"}};
+    spec["encoding"]["y"] = {{"field", "kicks_per_insert"},
+                             {"type", "quantitative"},
+                             {"title", "kicks"},
+                             {"aggregate", "mean"}};
+    spec["encoding"]["color"] = {{"field", "banks"}, {"type", "ordinal"}};
+    spec["encoding"]["column"] = {{"field", "sram_kib"}, {"type", "ordinal"}};
+    return {"lookup_kicks", std::move(spec)};
 }
 
 }  // namespace
@@ -256,11 +282,10 @@ Study study_lookup(const RunConfig& config) {
             columns(),
             LookupStudy(config).rows(),
             {plot("lookup_p99", "99 % of lookups are answered by then (clock and delay assumed)",
-                  "offered", "requests a cycle", "lookup_p99_ns", "ns", "lookups"),
+                  "lookup_p99_ns", "ns", "lookups", "banks"),
              plot("lookup_conflicts", "Cycles that requests, drains and kicks wait for a bank",
-                  "offered", "requests a cycle", "conflicts_per_request", "a request", "banks"),
-             plot("lookup_kicks", "Kicks an insert takes", "load", "load", "kicks_per_insert",
-                  "kicks", "banks")}};
+                  "conflicts_per_request", "a request", "banks", "lookups"),
+             kicks_over_load()}};
 }
 
 }  // namespace kvplane::explore

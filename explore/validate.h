@@ -21,11 +21,17 @@ struct ValidationRow {
     double tolerance = 0;   ///< of error(), as a fraction
     bool held_out = false;  ///< no parameter was set with the reference in sight
     std::string reason;     ///< why a row that does not hold is excused; empty otherwise
+    double excused = 0;     ///< the error that the reason covers, within kExcuse
 
     /// How far the model lies outside the reference, as a signed fraction of its nearer end.
     [[nodiscard]] double error() const;
     [[nodiscard]] bool holds() const;
+    /// It holds, or is off by what its reason covers and no more.
+    [[nodiscard]] bool passes() const;
 };
+
+/// How far a row's error may be from the one that is excused.
+inline constexpr double kExcuse = 0.01;
 
 /// A point of a card's loaded-latency curves: of the model, or of a reference beside it.
 struct LoadedLatencyPoint {
@@ -45,6 +51,7 @@ struct ValidateOptions {
     bool json = false;   ///< one JSON object instead of a table
     std::string out{};   ///< folder of validate.json and its plots; none: not written
     std::string cards = "configs/cards";  ///< folder of the cards' files
+    std::vector<std::string> sets{};      ///< "path=value", for every config that is read
 };
 
 struct ValidationPart {
@@ -61,7 +68,8 @@ struct ValidationPart {
 /// Copies by a GPU out of host DRAM, and MMIO: V9 and V10. Of the card only its registers count.
 [[nodiscard]] std::vector<ValidationRow> validate_host_copies(const RunConfig& config);
 
-/// The card in burst fidelity against itself in line fidelity. It must name its DRAM's device.
+/// The card in burst fidelity against itself in line fidelity, at idle, half and full load. It must
+/// name its DRAM's device.
 [[nodiscard]] std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card);
 
 /// The same for its moves: promotions and demotions, alone and mixed, by block size and load.
@@ -78,7 +86,7 @@ struct ValidationPart {
 [[nodiscard]] std::vector<std::string> validate_parts();
 
 /// Runs the parts and prints their rows: a table, or {"schema": "kvplane.validate/1", "rows":
-/// [...], "curves": [...]}. Returns 1 where a row without a reason does not hold.
+/// [...], "curves": [...]}. Returns 1 where a row does not pass.
 [[nodiscard]] int validate(const ValidateOptions& options, std::ostream& out);
 
 }  // namespace kvplane::explore

@@ -20,17 +20,25 @@ double ns(Time time) { return static_cast<double>(time.ps) / 1e3; }
 double mean_ns(const CardMeasure& measure) { return measure.read_latency.mean_us() * 1e3; }
 Rate rate_of(double gb_s) { return {static_cast<std::uint64_t>(gb_s * 1e9)}; }
 
+/// Why a row is off, and by how much.
+struct Excuse {
+    double error = 0;
+    const char* reason = "";
+};
+
 ValidationRow make_row(std::string id, const char* source, const char* kind, double low,
-                       double high, double model, bool held_out, const char* reason = "") {
-    ValidationRow row{std::move(id), source, kind, low, high, model, kTolerance, held_out, reason};
-    if (row.holds()) row.reason.clear();
+                       double high, double model, bool held_out, const Excuse& excuse = {}) {
+    ValidationRow row{std::move(id), source, kind, low, high, model, kTolerance, held_out, {}};
+    if (row.holds()) return row;
+    row.reason = excuse.reason;
+    row.excused = excuse.error;
     return row;
 }
 
 // --- the Mess curves ----------------------------------------------------------------------------
 
 constexpr const char* kMess =
-    "Mess CXL curves, 90 % reads, at the device's pins; closed loop, 288 outstanding; ns";
+    "Mess CXL curves, at the device's pins; closed loop, 288 outstanding; ns";
 constexpr const char* kMessPeak = "Mess CXL curves, peak; closed loop, 288 outstanding; GB/s";
 /// As its benchmark: streams that pause between their lines. At the reference's peaks 267 to 285
 /// lines are in flight.
@@ -92,11 +100,11 @@ struct Plateau {
     double low;
     double high;
     bool held_out;
-    const char* reason = "";
+    Excuse excuse{};
 };
 
-Plateau at_most(std::uint32_t blades, double gb_s, bool held_out, const char* reason = "") {
-    return {blades, gb_s, gb_s, held_out, reason};
+Plateau at_most(std::uint32_t blades, double gb_s, bool held_out, const Excuse& excuse = {}) {
+    return {blades, gb_s, gb_s, held_out, excuse};
 }
 
 /// What the host adds to an access, from random reads of its own DRAM (eight channels of
@@ -142,6 +150,7 @@ struct ThreadPoint {
     std::uint32_t threads;
     double gb_s;
 };
+/// The lines of a thread follow from the first: it is not held out.
 constexpr std::array kRandomReads{
     ThreadPoint{1, 1.9},   ThreadPoint{4, 7.5},   ThreadPoint{8, 14.7}, ThreadPoint{12, 21.5},
     ThreadPoint{16, 27.4}, ThreadPoint{20, 32.2}, ThreadPoint{24, 35.2}};
@@ -170,9 +179,10 @@ void cma_latency(const card::CardConfig& card, const HostShare& host,
     double tail = 0;
     for (std::uint32_t p = 990; p < 1000; ++p) tail += ns(measure.read_latency.percentile(p)) / 10;
     rows.push_back(make_row("V5-slowest-1%", kCmaLatency, "silicon", 880, 931, tail, true,
-                            "its p99 and p99.9 lie 373 and 424 ns above the median: a refresh of "
-                            "350 ns (JEDEC, 8 Gb) ends before, one of 550 ns (16 Gb) would be too "
-                            "frequent for p95"));
+                            {-0.064,
+                             "its p99 and p99.9 lie 373 and 424 ns above the median: a refresh of "
+                             "350 ns (JEDEC, 8 Gb) ends before, one of 550 ns (16 Gb) would be too "
+                             "frequent for p95"}));
 }
 
 void cma_plateaus(const card::CardConfig& card, const HostShare& host,
@@ -182,11 +192,12 @@ void cma_plateaus(const card::CardConfig& card, const HostShare& host,
         "parameter of one device does that";
     const std::array reads{Plateau{1, 37.7, 39.8, false}, at_most(2, 74.0, true),
                            Plateau{3, 88.5, 89.0, true}, at_most(4, 94.9, false)};
-    const std::array writes{Plateau{1, 13.6, 14.2, false}, at_most(2, 30.0, true, kMoreThanTwice),
+    const std::array writes{Plateau{1, 13.6, 14.2, false},
+                            at_most(2, 30.0, true, {-0.087, kMoreThanTwice}),
                             at_most(3, 40.5, true), at_most(4, 52.8, true)};
     const auto add = [&](const char* name, const Plateau& p, double model) {
         rows.push_back(make_row(fmt::format("V6-{}-{}", name, p.blades), kCma, "silicon", p.low,
-                                p.high, model, p.held_out, p.reason));
+                                p.high, model, p.held_out, p.excuse));
     };
     for (const Plateau& p : reads) {
         add("read", p, measure_card(card, cma_stream(host, p.blades, false)).gb_s());
@@ -337,21 +348,24 @@ std::vector<ValidationRow> validate_mess_curve(const card::CardConfig& card) {
     std::vector<ValidationRow> rows;
     rows.push_back(make_row("V1-idle", kMess, "simulator", 107.4, 107.4,
                             mean_ns(measure_card(card, idle_load())), false));
-    const auto loaded = [&](const char* id, double gb_s, double reference) {
-        CardLoad load = mess_load(90);
+    const auto loaded = [&](const char* id, std::uint32_t reads, double gb_s, double reference) {
+        CardLoad load = mess_load(reads);
         load.requests = 100'000;
         rows.push_back(make_row(id, kMess, "simulator", reference, reference,
-                                mean_ns(measure_card(card, paused(card, load, gb_s))), false));
+                                mean_ns(measure_card(card, paused(card, load, gb_s))),
+                                reads != 90));
     };
-    loaded("V1-80%", 0.80 * 29.5, 117.7);
-    loaded("V1-94%", 0.94 * 29.5, 127.3);
+    loaded("V1-80%", 90, 0.80 * 29.5, 117.7);
+    loaded("V1-94%", 90, 0.94 * 29.5, 127.3);
+    loaded("V1-76:24-74%", 76, 25.6, 121.4);
+    loaded("V1-76:24-93%", 76, 32.0, 133.5);
     for (const ReferenceCurve& curve : kMessCurves) {
         CardLoad load = mess_load(curve.read_percent);
         load.probe = false;
         const double peak = curve.points.back().gb_s;
         rows.push_back(
             make_row(fmt::format("V2-card-{}:{}", curve.read_percent, 100 - curve.read_percent),
-                     kMessPeak, "simulator", peak, peak, measure_card(card, load).gb_s(), true));
+                     kMessPeak, "simulator", peak, peak, measure_card(card, load).gb_s(), false));
         rows.back().tolerance = kPeak;
     }
     return rows;
@@ -362,9 +376,9 @@ std::vector<ValidationRow> validate_cma_blade(const card::CardConfig& card) {
     const HostShare host = cma_host_share();
     cma_latency(card, host, rows);
     for (const ThreadPoint& point : kRandomReads) {
-        rows.push_back(make_row(fmt::format("V5-random-{}", point.threads), kCma, "silicon",
-                                point.gb_s, point.gb_s,
-                                measure_card(card, cma_load(host, point.threads)).gb_s(), true));
+        rows.push_back(make_row(
+            fmt::format("V5-random-{}", point.threads), kCma, "silicon", point.gb_s, point.gb_s,
+            measure_card(card, cma_load(host, point.threads)).gb_s(), point.threads != 1));
     }
     cma_plateaus(card, host, rows);
     return rows;

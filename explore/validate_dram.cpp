@@ -101,6 +101,24 @@ void variants(std::vector<ValidationRow>& rows) {
     add("dram-faw-48", config, DramPattern::kRandom, 11.5);
 }
 
+/// Cycles of a read at a time to an open, a closed and another row, without refresh.
+std::array<double, 3> unloaded_cycles(DramPreset preset) {
+    Ddr5Config config = device(preset);
+    config.refresh = memory::DramRefreshMode::kNone;
+    const memory::AddressMap map(config.mapping, config.geometry);
+    memory::Ddr5Subchannel channel(config);
+    memory::Cycle at = 0;
+    const auto cycles = [&](std::uint32_t row) {
+        at += 10'000;
+        channel.submit(channel.clock().at(at), {map.line({0, row, 0}), memory::LineOp::kRead});
+        const Time answered = channel.take_answer(0);
+        return static_cast<double>(channel.clock().first_at(answered) - at);
+    };
+    const double closed = cycles(1);
+    const double hit = cycles(1);
+    return {hit, closed, cycles(2)};
+}
+
 /// One read at a time to chosen rows, no refresh: within a clock of the formula, and of what the
 /// simulators print, which have a cycle of queueing as the model has.
 void unloaded(std::vector<ValidationRow>& rows) {
@@ -115,19 +133,7 @@ void unloaded(std::vector<ValidationRow>& rows) {
         Case{"ddr4-3200aa", DramPreset::kDdr4At3200AA, {26, 48, 70}, {27, 49, 71}},
     };
     for (const Case& c : kCases) {
-        Ddr5Config config = device(c.preset);
-        config.refresh = memory::DramRefreshMode::kNone;
-        const memory::AddressMap map(config.mapping, config.geometry);
-        memory::Ddr5Subchannel channel(config);
-        memory::Cycle at = 0;
-        const auto cycles = [&](std::uint32_t row) {
-            at += 10'000;
-            channel.submit(channel.clock().at(at), {map.line({0, row, 0}), memory::LineOp::kRead});
-            const Time answered = channel.take_answer(0);
-            return static_cast<double>(channel.clock().first_at(answered) - at);
-        };
-        const double closed = cycles(1);
-        const std::array<double, 3> model{cycles(1), closed, cycles(2)};
+        const std::array<double, 3> model = unloaded_cycles(c.preset);
         constexpr std::array kNames{"hit", "closed", "conflict"};
         for (std::size_t i = 0; i < model.size(); ++i) {
             const auto add = [&](const char* of, const char* source, const char* kind,

@@ -33,11 +33,9 @@ public:
         m_engine.mem.bind(m_dram);
     }
 
-    /// Time of one copy within a loop of them, `streams` loops beside each other.
-    double us_each(Bytes size, std::uint32_t copies, std::uint32_t streams = 1) {
-        for (std::uint32_t i = 0; i < streams; ++i) {
-            m_engine.copy(BulkDirection::kRead, copies, size);
-        }
+    /// Time of one copy within a loop of them.
+    double us_each(Bytes size, std::uint32_t copies) {
+        m_engine.copy(BulkDirection::kRead, copies, size);
         sc_core::sc_start();
         return (m_ends.back() - m_ends.front()).us() / static_cast<double>(m_ends.size() - 1);
     }
@@ -58,10 +56,9 @@ private:
     std::vector<Time> m_ends;
 };
 
-double us_each(const gpu::CopyEngineConfig& config, Bytes size, std::uint32_t copies,
-               std::uint32_t streams = 1) {
+double us_each(const gpu::CopyEngineConfig& config, Bytes size, std::uint32_t copies) {
     const Kernel kernel;
-    return CopyLoop(config).us_each(size, copies, streams);
+    return CopyLoop(config).us_each(size, copies);
 }
 
 struct CopyReference {
@@ -98,11 +95,6 @@ void copies(const gpu::CopyEngineConfig& config, std::vector<ValidationRow>& row
             "H100, pinned host memory, cudaMemcpyAsync in a loop of 1000 (vLLM blog 2026-01); us",
             copy.us, us_each(config, Bytes::from_kib(copy.kib), kMany), copy.held_out);
     }
-    // Under load: more streams than engines.
-    add("V9-h2d-2MiB-3-streams",
-        "copies of three streams run one after another (NVIDIA forum 365145), each as in a loop; "
-        "us",
-        2097.152 / 47.8, us_each(config, Bytes::from_mib(2), kMany, 3), true);
 }
 
 /// In place of the card's registers: when doorbells were rung.

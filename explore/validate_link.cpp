@@ -251,7 +251,9 @@ void mixed_traffic(Rows& rows) {
     rows.arithmetic("V4-t4-pushed-down", 23.72, push.writes.gb_s());
     rows.arithmetic("V4-t4-pushed-up", 24.40, push.promoted.gb_s());
     rows.arithmetic("V4-t4-pushed-duplex", 48.12, push.writes.gb_s() + push.promoted.gb_s());
+}
 
+void small_blocks(Rows& rows) {
     LinkLoad small = pushing();
     small.promotion = Bytes::from_kib(4);
     rows.add({"V4-t4-4KiB",
@@ -263,7 +265,9 @@ void mixed_traffic(Rows& rows) {
               kTight,
               false,
               {}});
+}
 
+void probes(Rows& rows) {
     LinkLoad probed = pushing();
     probed.probes = 4000;
     probed.duration = Time::from_ms(1);
@@ -283,6 +287,8 @@ std::vector<ValidationRow> validate_link() {
     wide_flits(rows);
     dma(rows);
     mixed_traffic(rows);
+    small_blocks(rows);
+    probes(rows);
     return rows.take();
 }
 

@@ -23,6 +23,10 @@ engine::DataPlaneConfig data_plane_config(const CardConfig& config, Bytes block)
             .queues = kQueuePairs};
 }
 
+// Additional status of the health information (CXL 2.0, Get Health Info; from memory of the table).
+constexpr std::uint8_t kTemperatureWarning = 1U << 2U;
+constexpr std::uint8_t kCorrectedWarning = 1U << 4U;
+
 cxl::MemTargetConfig mem_config(const CardConfig& config) {
     cxl::MemTargetConfig mem = config.mem;
     mem.hdm.capacity = mapped_capacity(config);
@@ -70,11 +74,14 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
       mem("mem", config.link, mem_config(config), m_data_plane),
       management("management", management_config(config), mem.core().decoders(), m_data_plane,
                  m_poison, m_events),
-      m_doorbells("doorbells") {
+      m_doorbells("doorbells"),
+      m_thermal(config.lines.thermal),
+      m_corrected_threshold(config.lines.corrected_threshold) {
     if (config.dram_fidelity == DramFidelity::kLine) {
         m_lines = std::make_unique<memory::Ddr5Memory>("lines", line_dram(config));
         m_data_plane.serve_host_from(*m_lines);
         connect_lines();
+        m_lines->listen(*this);
     }
     m_data_plane.dma.bind(dma);
     bulk.bind(m_data_plane);
@@ -119,6 +126,31 @@ void Type3Card::raise_viral() {
     mem.core().set_viral(true);
     m_data_plane.halt();
     management.raise_viral();
+}
+
+void Type3Card::set_thermal(const memory::DramThermal& thermal) {
+    if (m_lines == nullptr) {
+        throw UserError("card: a change of temperature needs card.dram.fidelity: line");
+    }
+    m_lines->set_thermal(thermal);
+    if (thermal == m_thermal) return;
+    m_thermal = thermal;
+    const bool hot = thermal != memory::DramThermal{};
+    std::uint8_t& additional = management.mailbox().health().additional;
+    additional = static_cast<std::uint8_t>(hot ? additional | kTemperatureWarning
+                                               : additional & ~kTemperatureWarning);
+    m_events.add(hot ? management::Severity::kWarning : management::Severity::kInformational,
+                 hot ? management::MediaEvent::kHot : management::MediaEvent::kCooled, {}, now());
+}
+
+/// Each counts in the health information; an event is logged for every so many of them.
+void Type3Card::corrected(Dpa line, Time at, bool) {
+    management::Health& health = management.mailbox().health();
+    ++health.corrected;
+    if (++m_corrected < m_corrected_threshold) return;
+    m_corrected = 0;
+    health.additional |= kCorrectedWarning;
+    m_events.add(management::Severity::kWarning, management::MediaEvent::kCorrected, line, at);
 }
 
 void Type3Card::reset_done(management::Reset kind) {

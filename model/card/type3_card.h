@@ -29,7 +29,8 @@ namespace kvplane::card {
 /// written once).
 class Type3Card final : public sc_core::sc_module,
                         private management::ManagementListener,
-                        private cxl::LinkErrorListener {
+                        private cxl::LinkErrorListener,
+                        private memory::DramErrorListener {
     // The order is that of construction: each part refers to those before it.
     Time m_flight;
     Bytes m_mapped;
@@ -70,6 +71,12 @@ public:
     /// dropped and its DMA stops, until a reset that takes the link down.
     void raise_viral();
 
+    /// The card's temperature from now on: refreshes and bandwidth of the host's lines change, and
+    /// with their queues DevLoad. The change is logged, as a warning where it throttles, and shows
+    /// in the health information. Throws UserError where DRAM is a closed form (`dram.fidelity`),
+    /// or on a cap outside its range.
+    void set_thermal(const memory::DramThermal& thermal);
+
     [[nodiscard]] engine::DataPlane& data_plane() { return m_data_plane; }
     [[nodiscard]] const engine::DataPlane& data_plane() const { return m_data_plane; }
     /// The DRAM of the host's lines; nullptr where they use the closed form.
@@ -101,7 +108,12 @@ private:
         management.component().correctable(management::ComponentRegisters::kCrcThreshold);
     }
 
+    void corrected(Dpa line, Time at, bool patrol) override;
+
     EventHeap<Doorbell> m_doorbells;
+    memory::DramThermal m_thermal;
+    std::uint32_t m_corrected_threshold;
+    std::uint32_t m_corrected = 0;         ///< errors in DRAM since the last event about them
     std::vector<engine::Intent> m_posted;  ///< descriptors on their way to a portal: a pool
     std::vector<std::uint32_t> m_posted_free;
     std::uint64_t m_refused_doorbells = 0;

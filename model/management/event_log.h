@@ -14,13 +14,15 @@ namespace kvplane::management {
 
 enum class Severity : std::uint8_t { kInformational, kWarning, kFailure, kFatal };
 
-/// What an event says about media.
+/// What an event says about media, or the device.
 enum class MediaEvent : std::uint8_t {
     kPoisonInjected,
     kPoisonRead,   ///< by a line of the host
     kPoisonMoved,  ///< by the card's engine
     kCorrected,
     kUncorrected,
+    kHot,     ///< the DRAM is throttled for its temperature; no address
+    kCooled,  ///< it is not any more; no address
 };
 
 struct EventRecord {

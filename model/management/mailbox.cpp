@@ -21,6 +21,9 @@ using Uuid = std::array<std::uint8_t, 16>;
 /// Command Effects Log.
 constexpr Uuid kEffectsLog{0x0d, 0xa9, 0xc0, 0xb5, 0xbf, 0x41, 0x4b, 0x78,
                            0x8f, 0x79, 0x96, 0xb1, 0x62, 0x3b, 0x3f, 0x17};
+/// Memory Module Event Record; as Linux has it, from memory.
+constexpr Uuid kModuleRecord{0xfe, 0x92, 0x74, 0x75, 0xdd, 0x59, 0x43, 0x39,
+                             0xa5, 0x86, 0x79, 0xba, 0xb1, 0x13, 0xb7, 0x74};
 /// General Media Event Record.
 constexpr Uuid kMediaRecord{0xfb, 0xcd, 0x0a, 0x77, 0xc2, 0x60, 0x41, 0x7f,
                             0x85, 0xa9, 0x08, 0x8b, 0x16, 0x21, 0xeb, 0xa6};
@@ -119,13 +122,21 @@ std::uint64_t Mailbox::clock(Time at) const {
 void Mailbox::append_record(std::vector<std::uint8_t>& bytes, const EventRecord& record) const {
     constexpr std::uint64_t kVolatile = 1;  // bit 0 of the address
     const std::size_t begin = bytes.size();
-    append(bytes, kMediaRecord);
+    const bool of_module = record.event == MediaEvent::kHot || record.event == MediaEvent::kCooled;
+    append(bytes, of_module ? kModuleRecord : kMediaRecord);
     append_le(bytes, 1, kEventBytes);
     append_le(bytes, 3, 0);  // flags
     append_le(bytes, 2, record.handle);
     append_le(bytes, 2, 0);  // related handle
     append_le(bytes, 8, clock(record.timestamp));
     append_le(bytes, 16, 0);  // maintenance operation class, reserved
+    if (of_module) {
+        constexpr std::uint8_t kTemperatureChange = 3;
+        append_le(bytes, 1, kTemperatureChange);
+        append_health(bytes);  // as it is when the record is read
+        bytes.resize(begin + kEventBytes);
+        return;
+    }
     append_le(bytes, 8, record.address.value | kVolatile);
     append_le(bytes, 1, record.event == MediaEvent::kCorrected ? 0 : 1);  // uncorrectable
     append_le(bytes, 1, 0);                                               // media ECC error
@@ -242,16 +253,20 @@ Mailbox::Answer Mailbox::set_partition(Input input) const {
     return same ? Answer{} : refused(ReturnCode::kInvalidInput);
 }
 
+void Mailbox::append_health(std::vector<std::uint8_t>& bytes) const {
+    append_le(bytes, 1, m_health.status | (m_viral ? kMaintenanceNeeded : 0));
+    append_le(bytes, 1, m_health.media);
+    append_le(bytes, 1, m_health.additional);
+    append_le(bytes, 1, m_health.life_used);
+    append_le(bytes, 2, static_cast<std::uint16_t>(m_health.temperature));
+    append_le(bytes, 4, 0);  // dirty shutdowns
+    append_le(bytes, 4, m_health.corrected);
+    append_le(bytes, 4, 0);  // of persistent memory
+}
+
 Mailbox::Answer Mailbox::get_health() const {
     Answer answer;
-    append_le(answer.payload, 1, m_health.status | (m_viral ? kMaintenanceNeeded : 0));
-    append_le(answer.payload, 1, m_health.media);
-    append_le(answer.payload, 1, m_health.additional);
-    append_le(answer.payload, 1, m_health.life_used);
-    append_le(answer.payload, 2, static_cast<std::uint16_t>(m_health.temperature));
-    append_le(answer.payload, 4, 0);  // dirty shutdowns
-    append_le(answer.payload, 4, m_health.corrected);
-    append_le(answer.payload, 4, 0);  // of persistent memory
+    append_health(answer.payload);
     return answer;
 }
 

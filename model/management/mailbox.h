@@ -114,6 +114,7 @@ private:
     [[nodiscard]] Answer get_partition() const;
     [[nodiscard]] Answer set_partition(Input input) const;
     [[nodiscard]] Answer get_health() const;
+    void append_health(std::vector<std::uint8_t>& bytes) const;
     [[nodiscard]] Answer get_poison(Input input);
     [[nodiscard]] Answer inject_poison(Input input, Time now);
     [[nodiscard]] Answer clear_poison(Input input);

@@ -54,6 +54,8 @@ void check_ras(const Ddr5Config& config) {
     require(config.scrub_interval == Time{} || (config.scrub_interval >= Time::from_ns(100) &&
                                                 config.scrub_interval <= Time::from_s(3600)),
             "scrub_interval must be 0 (none), or 100 ns to 1 h");
+    require(config.corrected_threshold >= 1 && config.corrected_threshold <= UINT16_MAX,
+            "corrected_threshold must be 1 to 65535");
     require(config.thermal.bandwidth_cap >= kLeastCap && config.thermal.bandwidth_cap <= kWhole,
             "bandwidth_cap must be 1 to 100 %");
 }

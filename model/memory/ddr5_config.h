@@ -52,6 +52,8 @@ struct Ddr5Config {
     DramEcc ecc = DramEcc::kSideband;
     std::uint32_t ecc_buffer = 64;  ///< lines of check bits held by the controller; inline only
     Time scrub_interval{};          ///< between two lines of the patrol scrub; 0: none
+    /// Errors that ECC has corrected until the card tells of them; 1 to 65,535.
+    std::uint32_t corrected_threshold = 16;
     DramThermal thermal;
     Time controller = Time::from_ns(20);  ///< controller and PHY, added to every answer (assumed)
 

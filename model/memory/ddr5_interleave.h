@@ -23,6 +23,11 @@ public:
                 run / m_subchannels * m_run + line % m_run};
     }
 
+    /// The line of the memory at a place: the inverse of place().
+    [[nodiscard]] std::uint64_t line(const Place& place) const {
+        return (place.line / m_run * m_subchannels + place.subchannel) * m_run + place.line % m_run;
+    }
+
 private:
     std::uint64_t m_run;  ///< lines
     std::uint64_t m_subchannels;

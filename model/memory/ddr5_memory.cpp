@@ -44,11 +44,31 @@ void Ddr5Memory::observe(std::uint32_t subchannel, DramObserver& observer) {
 
 Ddr5Counters Ddr5Memory::counters() {
     Ddr5Counters sum;
-    for (Ddr5Subchannel& subchannel : m_subchannels) {
-        subchannel.advance(now());
-        sum += subchannel.counters();
+    for (std::uint32_t i = 0; i < m_subchannels.size(); ++i) {
+        m_subchannels[i].advance(now());
+        tell_corrections(i);
+        sum += m_subchannels[i].counters();
     }
     return sum;
+}
+
+void Ddr5Memory::inject_correctable(Dpa line) {
+    if (line.value >= m_config.capacity().count) {
+        throw InvariantError("ddr5: an error beyond the end");
+    }
+    const auto place = m_interleave.place(line.value / kLine.count);
+    m_subchannels[place.subchannel].advance(now());
+    m_subchannels[place.subchannel].inject_correctable(place.line);
+}
+
+void Ddr5Memory::tell_corrections(std::uint32_t subchannel) {
+    if (!m_subchannels[subchannel].has_corrections()) return;
+    for (const DramCorrection& found : m_subchannels[subchannel].take_corrections()) {
+        const std::uint64_t line = m_interleave.line({subchannel, found.line});
+        if (m_errors != nullptr) {
+            m_errors->corrected({line * kLine.count}, found.at, found.patrol);
+        }
+    }
 }
 
 void Ddr5Memory::set_thermal(const DramThermal& thermal) {
@@ -121,6 +141,7 @@ void Ddr5Memory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     // Answers of other requests that fall due on the way keep their time.
     const Time answered = subchannel.take_answer(kLooseTag);
     delay = to_sc_time(answered - now());
+    tell_corrections(place.subchannel);
     arm(place.subchannel);
 }
 
@@ -292,6 +313,7 @@ void Ddr5Memory::collect(std::uint32_t subchannel) {
         m_answers.push(m_slots[answer->tag]);
         m_free_slots.push_back(answer->tag);
     }
+    tell_corrections(subchannel);
 }
 
 /// Gives answers as long as the response channel is free.

@@ -24,6 +24,15 @@
 
 namespace kvplane::memory {
 
+/// Hears of errors that ECC has corrected.
+class DramErrorListener {
+public:
+    virtual ~DramErrorListener() = default;
+    /// `line` had one, and it was found at `at`, which may be in the past: by the patrol scrub
+    /// while nobody looked.
+    virtual void corrected(Dpa line, Time at, bool patrol) = 0;
+};
+
 class Ddr5Memory final : public sc_core::sc_module {
 public:
     /// Throws UserError on a config that check() refuses. `bytes` holds the contents and must
@@ -39,6 +48,11 @@ public:
     [[nodiscard]] Ddr5Counters counters();
     /// From now on, for all subchannels. Throws UserError on a cap outside its range.
     void set_thermal(const DramThermal& thermal);
+    /// One bit of a line's stored bytes is wrong from now on; reads stay right, and Ddr5Subchannel
+    /// says what becomes of it. Throws UserError without ECC, InvariantError beyond the capacity.
+    void inject_correctable(Dpa line);
+    /// At most one, which must outlive this.
+    void listen(DramErrorListener& listener) { m_errors = &listener; }
     /// How full the queue is that an access of this address would join: of reads, or of writes
     /// above the mark at which they go first, whichever is fuller.
     [[nodiscard]] Ratio queued(Dpa address);
@@ -69,6 +83,7 @@ private:
     [[nodiscard]] bool admit();
     void admit_waiting();
     void collect(std::uint32_t subchannel);
+    void tell_corrections(std::uint32_t subchannel);
     void end_response();
     void respond();
     [[nodiscard]] tlm::tlm_response_status refuse(const tlm::tlm_generic_payload& payload) const;
@@ -79,6 +94,7 @@ private:
     Ddr5Config m_config;
     Ddr5Interleave m_interleave;
     SparseStore* m_bytes;
+    DramErrorListener* m_errors = nullptr;
     std::vector<Ddr5Subchannel> m_subchannels;
     std::vector<Time> m_armed;  ///< of each subchannel: when to wake it up
     sc_core::sc_event m_wake{"wake"};

@@ -46,6 +46,7 @@ void Ddr5Subchannel::catch_up_idle(Cycle to) {
     }
     if (m_scrub_due <= to) {
         const Cycle lines = (to - m_scrub_due) / m_scrub_interval + 1;
+        if (!m_faults.empty()) correct_idle(lines);
         m_scrub_due += lines * m_scrub_interval;
         m_scrub_line += static_cast<std::uint64_t>(lines);
         m_counters.scrubs += static_cast<std::uint64_t>(lines);
@@ -200,6 +201,7 @@ void Ddr5Subchannel::column(std::uint32_t bank, Cycle at) {
     } else {
         ++m_counters.writes;
         if (m_entries[index].origin == Origin::kEcc) ++m_counters.ecc_writes;
+        if (m_entries[index].origin == Origin::kScrub) --m_rewrites;
         m_banks.write(at, bank);
     }
     m_entries[index].next = m_free;

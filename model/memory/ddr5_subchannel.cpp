@@ -35,6 +35,8 @@ Ddr5Counters& Ddr5Counters::operator+=(const Ddr5Counters& other) {
     ecc_writes += other.ecc_writes;
     modifies += other.modifies;
     turnarounds += other.turnarounds;
+    corrected += other.corrected;
+    scrubbed += other.scrubbed;
     return *this;
 }
 
@@ -47,7 +49,7 @@ Ddr5Subchannel::Ddr5Subchannel(const Ddr5Config& config, DramObserver* observer,
       m_banks(config.timing, config.geometry, config.writes_modify),
       m_refresh(config, refresh_offset),
       m_ecc(config.ecc == DramEcc::kInline ? config.ecc_buffer : 0),
-      m_entries(std::size_t{config.read_queue} + config.write_queue + 2),
+      m_entries(std::size_t{config.read_queue} + config.write_queue + 2 + kMostRewrites),
       m_waits(config.read_queue),
       m_starvation(m_clock.first_at(config.starvation)),
       m_data_delay(config.timing.cl + config.timing.burst) {
@@ -78,14 +80,14 @@ bool Ddr5Subchannel::can_accept(LineOp op) const {
     }
     // A read that waits for its check bits keeps its place; the patrol scrub's has one of its own.
     return queued_reads() + reads <= m_config.read_queue && m_host_reads < m_config.read_queue &&
-           m_live[kWrites] + m_reserved_writes + writes <= m_config.write_queue;
+           queued_writes() + m_reserved_writes + writes <= m_config.write_queue;
 }
 
 Ratio Ddr5Subchannel::queued() const {
     constexpr std::uint32_t kMillion = 1'000'000;
     const std::uint32_t reads = queued_reads() * kMillion / m_config.read_queue;
-    if (m_live[kWrites] <= m_config.write_high) return {std::min(reads, kMillion)};
-    const std::uint32_t writes = (m_live[kWrites] - m_config.write_high) * kMillion /
+    if (queued_writes() <= m_config.write_high) return {std::min(reads, kMillion)};
+    const std::uint32_t writes = (queued_writes() - m_config.write_high) * kMillion /
                                  std::max(1U, m_config.write_queue - m_config.write_high);
     return {std::min(std::max(reads, writes), kMillion)};
 }
@@ -127,6 +129,10 @@ void Ddr5Subchannel::submit_read(Cycle at, const LineRequest& request) {
 }
 
 void Ddr5Subchannel::submit_write(Cycle at, const LineRequest& request) {
+    if (!m_faults.empty() && request.op == LineOp::kWrite) {
+        const auto fault = std::lower_bound(m_faults.begin(), m_faults.end(), request.line);
+        if (fault != m_faults.end() && *fault == request.line) m_faults.erase(fault);
+    }
     m_quick.push({m_clock.at(at + kTaken) + m_config.controller, request.tag});
     const bool reads_first = request.op == LineOp::kPartialWrite && m_config.ecc != DramEcc::kNone;
     const DramPlace place = m_map.place(request.line);
@@ -227,6 +233,7 @@ Ddr5Subchannel::Index Ddr5Subchannel::find_write(std::uint64_t line, const DramP
 /// A read has left the queue; its data follow.
 void Ddr5Subchannel::read_done(Index index, Cycle at) {
     Entry& entry = m_entries[index];
+    if (!m_faults.empty()) correct(entry.line, at, entry.origin == Origin::kScrub);
     switch (entry.origin) {
         case Origin::kHost:
             if (entry.wait == kNone) {
@@ -255,6 +262,45 @@ void Ddr5Subchannel::read_done(Index index, Cycle at) {
             m_scrubbing = false;
             break;
     }
+}
+
+void Ddr5Subchannel::inject_correctable(std::uint64_t line) {
+    if (m_config.ecc == DramEcc::kNone) {
+        throw UserError("dram: without ECC no error is corrected, nor seen");
+    }
+    if (line >= m_config.data_lines()) throw InvariantError("ddr5: an error beyond the end");
+    const auto fault = std::lower_bound(m_faults.begin(), m_faults.end(), line);
+    if (fault == m_faults.end() || *fault != line) m_faults.insert(fault, line);
+}
+
+/// A line was read. One that had an error is written anew, where scrubs have a place left for it;
+/// else the error stays for the next read.
+void Ddr5Subchannel::correct(std::uint64_t line, Cycle at, bool patrol) {
+    const auto fault = std::lower_bound(m_faults.begin(), m_faults.end(), line);
+    if (fault == m_faults.end() || *fault != line) return;
+    ++m_counters.corrected;
+    m_corrections.push_back({m_clock.at(at + m_data_delay), line, patrol});
+    if (m_rewrites == kMostRewrites) return;
+    ++m_counters.scrubbed;
+    m_faults.erase(fault);
+    const DramPlace place = m_map.place(line);
+    if (find_write(line, place) != kNone) return;  // which makes it whole
+    ++m_rewrites;
+    static_cast<void>(push(kWrites, line, place, at + m_data_delay, Origin::kScrub, 0));
+}
+
+/// The same for the next lines of a patrol scrub that nothing else kept busy.
+void Ddr5Subchannel::correct_idle(Cycle lines) {
+    const std::uint64_t all = m_config.data_lines();
+    std::erase_if(m_faults, [&](std::uint64_t line) {
+        const std::uint64_t after = (line + all - m_scrub_line % all) % all;
+        if (after >= static_cast<std::uint64_t>(lines)) return false;
+        const Cycle at = m_scrub_due + static_cast<Cycle>(after) * m_scrub_interval;
+        m_corrections.push_back({m_clock.at(at + m_data_delay), line, true});
+        ++m_counters.corrected;
+        ++m_counters.scrubbed;
+        return true;
+    });
 }
 
 void Ddr5Subchannel::end_wait(Index index, Cycle column_at) {

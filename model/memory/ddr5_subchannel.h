@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/memory/address_map.h"
@@ -58,8 +59,17 @@ struct Ddr5Counters {
     std::uint64_t ecc_writes = 0;   ///< WR of check bits
     std::uint64_t modifies = 0;     ///< RD of a line that is partly written
     std::uint64_t turnarounds = 0;  ///< changes between reads and writes
+    std::uint64_t corrected = 0;    ///< errors that a read met and ECC corrected, scrubs included
+    std::uint64_t scrubbed = 0;     ///< of them, those whose line was written anew
 
     Ddr5Counters& operator+=(const Ddr5Counters& other);
+};
+
+/// An error that ECC has corrected.
+struct DramCorrection {
+    Time at;
+    std::uint64_t line = 0;  ///< of the subchannel
+    bool patrol = false;     ///< found by the patrol scrub, else by a read
 };
 
 class Ddr5Subchannel {
@@ -93,6 +103,17 @@ public:
     void observe(DramObserver& observer) { m_observer = &observer; }
     void set_thermal(Time at, const DramThermal& thermal);
 
+    /// One bit of a stored line is wrong from now on. A read corrects it and has the line written
+    /// anew (demand scrub), the patrol scrub likewise, and a write of the whole line ends it.
+    /// Throws UserError without ECC.
+    void inject_correctable(std::uint64_t line);
+    /// What was corrected since this was last asked, in order. With patrol scrub also what it
+    /// found while nobody looked.
+    [[nodiscard]] std::vector<DramCorrection> take_corrections() {
+        return std::exchange(m_corrections, {});
+    }
+    [[nodiscard]] bool has_corrections() const { return !m_corrections.empty(); }
+
     /// Requests taken and not yet answered, and writes not yet in the banks.
     [[nodiscard]] bool idle() const { return m_live[0] + m_live[1] == 0; }
     /// How full the queues are at the time of the last advance(): the fuller of reads, and of
@@ -106,6 +127,7 @@ private:
     static constexpr Index kNone = UINT16_MAX;
     static constexpr std::uint32_t kReads = 0;
     static constexpr std::uint32_t kWrites = 1;
+    static constexpr std::uint32_t kMostRewrites = 4;
 
     enum class Origin : std::uint8_t { kHost, kModify, kEcc, kScrub };
     struct Entry {
@@ -152,6 +174,8 @@ private:
     [[nodiscard]] std::uint32_t queued_reads() const {
         return m_live[kReads] - (m_scrubbing ? 1 : 0);
     }
+    /// Writes in the write queue: all but those that scrubs have a place of their own for.
+    [[nodiscard]] std::uint32_t queued_writes() const { return m_live[kWrites] - m_rewrites; }
 
     void run(Cycle to);
     void catch_up_idle(Cycle to);
@@ -170,6 +194,8 @@ private:
     void column(std::uint32_t bank, Cycle at);
     void refresh_step(const DramRefresh::Next& next);
     void scrub();
+    void correct(std::uint64_t line, Cycle at, bool patrol);
+    void correct_idle(Cycle lines);
 
     /// The banks of a word of a mask that have a candidate: those with requests in the current
     /// direction, and those that were opened for a request in the other, which still goes.
@@ -234,6 +260,9 @@ private:
     Cycle m_scrub_interval = 0;
     std::uint64_t m_scrub_line = 0;
     bool m_scrubbing = false;
+    std::vector<std::uint64_t> m_faults;  ///< lines with a wrong bit, ascending
+    std::vector<DramCorrection> m_corrections;
+    std::uint32_t m_rewrites = 0;  ///< corrected lines that wait to be written
 
     GrowingRing<LineAnswer> m_data;   ///< answers with data from the banks, by time
     GrowingRing<LineAnswer> m_quick;  ///< writes taken, by time

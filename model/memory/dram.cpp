@@ -2,104 +2,161 @@
 #include "model/memory/dram.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace kvplane::memory {
 namespace {
 
 constexpr std::uint64_t kChannelBytes = 8;  ///< data bytes a transfer
-constexpr std::uint32_t kMillion = 1'000'000;
+constexpr std::int64_t kMillion = 1'000'000;
 constexpr std::uint32_t kLargestFlowShare = 950'000;
+
+/// Of two kinds whose mean is `mean`, a share of `opens` costing `more`: what the others cost.
+std::int64_t rest_of(std::int64_t mean, std::int64_t more, Ratio opens) {
+    return (mean * kMillion - more * opens.ppm) / (kMillion - opens.ppm);
+}
 
 }  // namespace
 
 Dram::Dram(const DramConfig& config)
     : m_config(config),
       m_line_service(transfer_time(
-          kLine, {static_cast<std::uint64_t>(static_cast<Uint128>(config.speed.per_second) *
-                                             (kChannelBytes / config.subchannels) *
-                                             config.service.ppm / kMillion)})),
+          kLine,
+          {static_cast<std::uint64_t>(static_cast<Uint128>(config.speed.per_second) *
+                                      (kChannelBytes / config.subchannels) * config.service.ppm /
+                                      static_cast<std::uint32_t>(kMillion))})),
       m_free_at(std::size_t{config.channels} * config.subchannels) {
     if (!config.device) return;
     m_interleave.emplace(*config.device);
     for (std::uint32_t i = 0; i < m_free_at.size(); ++i) m_queues.emplace_back(*config.device, i);
     // The service of a line has the share of refreshes in it.
     m_row_service = {m_line_service.ps * m_queues.front().rows.running().ppm / kMillion};
+    const DramTiming& t = config.device->timing;
+    const DramClock clock(t.speed);
+    m_read_to_data = clock.at(t.cl + t.burst);
+    m_write_to_data = clock.at(t.cwl + t.burst);
+    m_row_opens = clock.at(t.rcd);
+    m_read_to_write = clock.at(std::max<Cycle>(0, t.cl - t.cwl) + t.burst + t.rtw_gap);
+    m_write_to_read = clock.at(t.cwl + t.burst + t.wtr_s);
+    const Time activates{std::max(clock.at(t.faw).ps / 4, clock.at(t.rrd_s).ps)};
+    m_read_cost = cost_of(config.rows.read, activates);
+    m_write_cost = cost_of(config.rows.write, activates);
     m_lines = config.device->capacity() / kLine;
+}
+
+/// What activates alone ask is in DramRows; the bus is taken for what lines at random take beyond.
+/// A sequential stream opens rows too, and its mean stays what it is.
+Dram::Cost Dram::cost_of(Time random, Time activates) const {
+    const Time alone{random.ps * m_queues.front().rows.running().ppm / kMillion};
+    const Time more = alone - std::max(m_row_service, activates);
+    if (more <= Time{}) return {m_row_service, m_row_service};
+    const Time opens = m_row_service + more;
+    const Time hits{rest_of(m_row_service.ps, opens.ps, m_config.rows.opens)};
+    return {opens, std::max(hits, Time{1})};
 }
 
 Rate Dram::bandwidth() const {
     return {static_cast<std::uint64_t>(static_cast<Uint128>(m_config.speed.per_second) *
                                        kChannelBytes * m_config.channels * m_config.service.ppm /
-                                       kMillion)};
+                                       static_cast<std::uint32_t>(kMillion))};
 }
 
 Time Dram::mixed_write_extra() const {
     return {2 * m_config.turnaround.ps / static_cast<std::int64_t>(m_config.write_batch)};
 }
 
-/// While no read came, writes drained; once begun, they drain to the low mark.
-void Dram::drain_idle(Queue& queue, Time now, Time service, Time& free_at) const {
-    if (queue.writes == 0 || free_at >= now) return;
-    const auto drain = [&](Time until) {
-        const std::int64_t lines =
-            std::clamp<std::int64_t>((until - free_at).ps / service.ps, 0, queue.writes);
-        queue.writes -= lines;
-        if (lines == 0) return;
-        free_at = free_at + service * lines;
-        queue.turned = free_at + m_config.turnaround * 2;
-    };
-    const DramRows::Stop stop = queue.rows.last_stop(now);
-    if (stop.until > free_at) {
-        drain(stop.from);
-        free_at = stop.until;
-        if (free_at >= now) return;
+/// Gives a write its place on the bus; its place in the queue is free when its command is given.
+Time Dram::perform_write(Queue& queue, Time at, Time& free_at, const Waiting& write) const {
+    const Time bus = queue.rows.after_refresh(std::max({at, free_at, queue.write_after}));
+    const auto access = queue.rows.access(at, bus, write.line, true);
+    const Time cost = access.opened ? m_write_cost.opens : m_write_cost.hits;
+    free_at = bus + Time{cost.ps * kMillion / write.left};
+    const Time column = access.data - m_write_to_data;
+    queue.read_after = std::max(queue.read_after, access.turn + m_write_to_read);
+    queue.places.push_back(column);
+    std::push_heap(queue.places.begin(), queue.places.end(), std::greater<>());
+    return column;
+}
+
+/// While no read waits, writes drain; once begun, they drain to the low mark.
+void Dram::drain_idle(Queue& queue, Time now, Time& free_at) const {
+    std::size_t done = 0;
+    while (done < queue.waiting.size()) {
+        const Time start = std::max({free_at, queue.read_until, queue.write_after});
+        if (start >= now) break;
+        perform_write(queue, start, free_at, queue.waiting[done++]);
     }
-    drain(now);
-    if (free_at >= now) return;
-    const std::int64_t low = m_config.device->write_low;
-    if (queue.writes < low) return;
-    free_at = now + service * (queue.writes - low + 1) + m_config.turnaround;
-    queue.writes = low - 1;
+    const std::size_t low = m_config.device->write_low;
+    while (done != 0 && queue.waiting.size() - done >= low) {
+        perform_write(queue, now, free_at, queue.waiting[done++]);
+    }
+    queue.waiting.erase(queue.waiting.begin(),
+                        queue.waiting.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+/// Writes from above the high mark to below the low one, in turns of one a bank.
+void Dram::drain_batch(Queue& queue, Time now, Time& free_at) const {
+    // Rows are opened for writes while the last read waits for its own.
+    const Time start = std::max(now, std::max(free_at, queue.write_after) - m_row_opens);
+    std::size_t left = queue.waiting.size() - m_config.device->write_low + 1;
+    queue.taken.fill(0);
+    for (std::uint8_t turn = 1; left != 0; ++turn) {
+        std::erase_if(queue.waiting, [&](const Waiting& write) {
+            std::uint8_t& taken = queue.taken[queue.rows.bank_of(write.line)];
+            if (left == 0 || taken >= turn) return false;
+            ++taken;
+            --left;
+            queue.batch_until =
+                std::max(queue.batch_until, perform_write(queue, start, free_at, write));
+            return true;
+        });
+    }
 }
 
 /// Returns when the queue has room for it.
-Time Dram::take_write(Queue& queue, Time now, Time service, Time& free_at) const {
-    ++queue.writes;
-    const std::int64_t high = m_config.device->write_high;
-    if (queue.writes > high) {
-        const std::int64_t batch = queue.writes - m_config.device->write_low + 1;
-        const Time turn = queue.mixed ? m_config.turnaround * 2 : Time{};
-        queue.batch_start = queue.rows.after_refresh(std::max(now, free_at));
-        free_at = queue.batch_start + service * batch + turn;
-        queue.batch_end = free_at;
-        queue.writes -= batch;
-        queue.mixed = false;
+Time Dram::write_row(Queue& queue, Time at, Time& free_at, const Waiting& write) {
+    const Time now = std::max(at, queue.places.front());
+    if (now > at) m_blocked = now;
+    std::pop_heap(queue.places.begin(), queue.places.end(), std::greater<>());
+    queue.places.pop_back();
+    if (queue.waiting.empty() && queue.read_until <= now) {
+        perform_write(queue, now, free_at, write);
+    } else {
+        queue.waiting.push_back(write);
+        if (queue.waiting.size() > m_config.device->write_high) drain_batch(queue, now, free_at);
     }
-    const Time from = std::max(now, queue.batch_start);
-    const std::int64_t left = std::max<std::int64_t>(0, (queue.batch_end - from).ps / service.ps);
-    const std::int64_t above = queue.writes + left - m_config.device->write_queue;
-    return above <= 0 ? now : from + service * above;
+    return now + m_config.controller;
 }
 
 Time Dram::access_row(Time at, Dpa line, bool write, std::int64_t left) {
-    // Requests are taken in order: a write that finds its queue full keeps all behind it waiting.
+    // Requests are taken in order: one that finds its queue full keeps all behind it waiting.
     const Time now = std::max(at, m_blocked);
     const auto place = m_interleave->place(line.value / kLine.count % m_lines);
     Time& free_at = m_free_at[place.subchannel];
     Queue& queue = m_queues[place.subchannel];
-    const Time service{m_row_service.ps * kMillion / left};
-    drain_idle(queue, now, service, free_at);
-    if (write) {
-        static_cast<void>(queue.rows.access(now, std::max(now, free_at), place.line, true));
-        const Time taken = take_write(queue, now, service, free_at);
-        if (taken > now) m_blocked = taken;
-        return taken + m_config.controller;
-    }
-    queue.mixed = true;
-    const Time bus = queue.rows.after_refresh(std::max({now, free_at, queue.turned}));
-    free_at = bus + service;
-    const Time data = queue.rows.access(now, bus, place.line, false);
-    return data + (service - m_row_service) + m_config.controller;
+    drain_idle(queue, now, free_at);
+    const Waiting access{place.line, left};
+    return write ? write_row(queue, now, free_at, access) : read_row(queue, now, free_at, access);
+}
+
+Time Dram::read_row(Queue& queue, Time at, Time& free_at, const Waiting& read) {
+    const Time now = std::max(at, queue.reads.front());
+    if (now > at) m_blocked = now;
+    const Time bus = queue.rows.after_refresh(std::max({now, free_at, queue.read_after}));
+    // While writes drain, no row is opened for it.
+    const auto access = queue.rows.access(std::max(now, queue.batch_until), bus, read.line, false);
+    const Time cost = access.opened ? m_read_cost.opens : m_read_cost.hits;
+    const Time stretched{cost.ps * kMillion / read.left};
+    free_at = bus + stretched;
+    const Time data = access.data + (stretched - cost);
+    // It leaves its place with its column command.
+    const Time column = data - m_read_to_data;
+    std::pop_heap(queue.reads.begin(), queue.reads.end(), std::greater<>());
+    queue.reads.back() = column;
+    std::push_heap(queue.reads.begin(), queue.reads.end(), std::greater<>());
+    queue.read_until = std::max(queue.read_until, column);
+    queue.write_after = std::max(queue.write_after, access.turn + m_read_to_write);
+    return data + m_config.controller;
 }
 
 Time Dram::access_line(Time now, Dpa line, bool write, Ratio flow_share) {

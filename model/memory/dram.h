@@ -3,6 +3,7 @@
 /// fidelity; `burst_config()` derives its numbers from the line model.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "model/common/units.h"
 #include "model/memory/ddr5_config.h"
 #include "model/memory/ddr5_interleave.h"
+#include "model/memory/dram_banks.h"
 #include "model/memory/dram_rows.h"
 
 namespace kvplane::memory {
@@ -28,12 +30,21 @@ struct DramConfig {
     /// refresh, and a write is answered when it is queued. Else each of them waits for a closed
     /// row.
     std::optional<Ddr5Config> device;
+    /// Of lines at random, where the device is known: what a line takes that opens a row, refreshes
+    /// included. Zero: no more than others.
+    struct Rows {
+        Time read;
+        Time write;
+        Ratio opens;  ///< share of the lines of a sequential stream that open a row
+    };
+    Rows rows{};
 };
 
 /// The burst parameters of a DRAM: pins, closed row and controller from its timing; `service` from
 /// the line model's sequential reads; `write_batch` from its watermarks; and `turnaround` so that a
-/// sequential mix of two reads to a write takes as long as there. Runs the line model for some
-/// 100,000 lines: a tenth of a second. Throws UserError where check(line) does.
+/// sequential mix of two reads to a write takes as long as there. `rows` is of lines at random.
+/// Runs the line model for some 200,000 lines: a fifth of a second. Throws UserError where
+/// check(line) does.
 [[nodiscard]] DramConfig burst_config(const Ddr5Config& line);
 
 /// All channels of a card. Lines interleave over subchannels.
@@ -58,26 +69,55 @@ public:
     [[nodiscard]] Time access_line(Time now, Dpa line, bool write, Ratio flow_share);
 
 private:
-    /// The queue of a subchannel whose device is known. Reads go before writes, until too many
+    /// A line, and the parts in a million of the DRAM that transfers leave.
+    struct Waiting {
+        std::uint64_t line = 0;
+        std::int64_t left = 0;
+    };
+    /// The queues of a subchannel whose device is known. Reads go before writes, until too many
     /// wait.
     struct Queue {
         Queue(const Ddr5Config& device, std::uint32_t subchannel)
-            : rows(device, device.refresh_offset(subchannel)) {}
+            : rows(device, device.refresh_offset(subchannel)),
+              reads(device.read_queue),
+              places(device.write_queue) {
+            waiting.reserve(device.write_queue);
+        }
         DramRows rows;
-        std::int64_t writes = 0;  ///< taken and not yet in a batch
-        Time batch_start;         ///< of the last batch
-        Time batch_end;
-        Time turned;         ///< from when on reads may follow writes drained between reads
-        bool mixed = false;  ///< reads have come since
+        std::vector<Time> reads;  ///< when each place for a read is free again: a heap, least first
+        std::vector<Time> places;      ///< the same of writes that have their place on the bus
+        std::vector<Waiting> waiting;  ///< the other writes, oldest first
+        std::array<std::uint8_t, DramBanks::kMostBanks> taken{};  ///< of a batch, by bank
+        Time read_until;   ///< when the last read leaves its place
+        Time read_after;   ///< when the bus has turned
+        Time write_after;  ///< the same
+        Time batch_until;  ///< the last command of the last batch
     };
 
+    /// What a line takes of the bus: of one kind where it opens a row, and where it does not.
+    struct Cost {
+        Time opens;
+        Time hits;
+    };
+    [[nodiscard]] Cost cost_of(Time random, Time activates) const;
     [[nodiscard]] Time access_row(Time at, Dpa line, bool write, std::int64_t left);
-    void drain_idle(Queue& queue, Time now, Time service, Time& free_at) const;
-    [[nodiscard]] Time take_write(Queue& queue, Time now, Time service, Time& free_at) const;
+    [[nodiscard]] Time read_row(Queue& queue, Time at, Time& free_at, const Waiting& read);
+    [[nodiscard]] Time write_row(Queue& queue, Time at, Time& free_at, const Waiting& write);
+    Time perform_write(Queue& queue, Time at, Time& free_at, const Waiting& write) const;
+    void drain_idle(Queue& queue, Time now, Time& free_at) const;
+    void drain_batch(Queue& queue, Time now, Time& free_at) const;
 
     DramConfig m_config;
     Time m_line_service;
-    Time m_row_service;           ///< the same while no refresh stops it; where a device is known
+    /// The same while no refresh stops it, where a device is known.
+    Time m_row_service;
+    Cost m_read_cost;
+    Cost m_write_cost;
+    Time m_read_to_data;
+    Time m_write_to_data;
+    Time m_read_to_write;
+    Time m_write_to_read;
+    Time m_row_opens;
     std::uint64_t m_lines = 0;    ///< of the device
     std::vector<Time> m_free_at;  ///< by subchannel
     Time m_blocked;               ///< until when a full queue keeps requests waiting

@@ -8,22 +8,43 @@
 namespace kvplane::memory {
 namespace {
 
-/// The time of a line, in ps, in a sequential stream of so many reads and writes.
-std::int64_t line_time(const Ddr5Config& config, std::uint32_t reads, std::uint32_t writes) {
+constexpr std::int64_t kMillion = 1'000'000;
+
+/// What so many reads and writes reach.
+DramMeasure measure(const Ddr5Config& config, DramPattern pattern, std::uint32_t reads,
+                    std::uint32_t writes) {
     DramLoad load;
+    load.pattern = pattern;
     load.reads = reads;
     load.writes = writes;
-    load.requests = 50'000;
-    const DramMeasure measure = measure_dram(config, load);
+    load.requests = pattern == DramPattern::kSequential ? 50'000 : 30'000;
+    return measure_dram(config, load);
+}
+
+/// The time of a line, in ps.
+std::int64_t line_time(const DramMeasure& measure) {
     return transfer_time(kLine, {measure.reads.bytes_per_second + measure.writes.bytes_per_second})
         .ps;
+}
+
+/// Of the lines, those for which a row was opened: at most nine in ten, so that the others count.
+Ratio share(std::uint64_t activates, std::uint64_t lines) {
+    const auto most = static_cast<std::uint64_t>(kMillion) * 9 / 10;
+    return {static_cast<std::uint32_t>(
+        std::min(most, activates * static_cast<std::uint64_t>(kMillion) / lines))};
+}
+
+/// One change of direction, where three lines of a 2:1 mix take `mix` and their services, and a
+/// batch makes two.
+Time turnaround(std::int64_t mix, std::int64_t services, std::uint32_t batch) {
+    const std::int64_t extra = std::max<std::int64_t>(0, mix - services);
+    return {std::max<std::int64_t>(1, extra * static_cast<std::int64_t>(batch) / 2)};
 }
 
 }  // namespace
 
 DramConfig burst_config(const Ddr5Config& line) {
     check(line);
-    constexpr std::int64_t kMillion = 1'000'000;
     const DramTiming& t = line.timing;
     const DramClock clock(t.speed);
     DramConfig burst;
@@ -37,13 +58,18 @@ DramConfig burst_config(const Ddr5Config& line) {
     // From above the high watermark to below the low one.
     burst.write_batch = line.write_high - line.write_low + 2;
 
+    using enum DramPattern;
     const std::int64_t pins = transfer_time(kLine, pin_rate(t, line.geometry)).ps;
-    const std::int64_t service = line_time(line, 1, 0);
+    const DramMeasure stream = measure(line, kSequential, 1, 0);
+    const std::int64_t service = line_time(stream);
     burst.service = {static_cast<std::uint32_t>(std::min(kMillion, pins * kMillion / service))};
-    // Three lines of a 2:1 mix take three services and the extra of one write.
-    const std::int64_t extra = std::max<std::int64_t>(0, 3 * (line_time(line, 2, 1) - service));
-    burst.turnaround = {
-        std::max<std::int64_t>(1, extra * static_cast<std::int64_t>(burst.write_batch) / 2)};
+    burst.turnaround =
+        turnaround(3 * line_time(measure(line, kSequential, 2, 1)), 3 * service, burst.write_batch);
+    const std::int64_t read = line_time(measure(line, kRandom, 1, 0));
+    const std::int64_t write = line_time(measure(line, kRandom, 0, 1));
+    burst.rows = {.read = {read},
+                  .write = {write},
+                  .opens = share(stream.counters.activates, stream.counters.reads)};
     return burst;
 }
 

@@ -25,6 +25,7 @@ DramRows::DramRows(const Ddr5Config& config, Cycle refresh_offset)
       m_clock(config.timing.speed),
       m_map(config.mapping, config.geometry),
       m_banks(config.geometry.all_banks()),
+      m_write_to_write(config.writes_modify ? config.timing.ccd_l_wr : config.timing.ccd_l_wr2),
       m_ranks(config.geometry.ranks) {}
 
 Ratio DramRows::running() const {
@@ -51,11 +52,12 @@ Cycle DramRows::end_of_refresh(std::uint32_t bank, Cycle due) {
     // Of a refresh before the last only its length is known.
     if (due < rank.due) return due + m_refresh;
     if (due > rank.due) {
-        const bool open = rank.closable > due - m_interval;
         rank.due = due;
-        rank.end = (open ? std::max(due, rank.closable) + m_timing.rp : due) + m_refresh;
+        rank.closable = std::max(rank.closable, rank.later);
+        rank.later = 0;
     }
-    return rank.end;
+    const bool open = rank.closable > due - m_interval;
+    return (open ? std::max(due, rank.closable) + m_timing.rp : due) + m_refresh;
 }
 
 /// The last refresh of the bank that fell due up to `at`; ranks take turns, and sets of banks.
@@ -71,30 +73,95 @@ Cycle DramRows::last_refresh(std::uint32_t bank, Cycle at) const {
     return at < first ? kNone : first + (at - first) / period * period;
 }
 
-Time DramRows::access(Time at, Time bus, std::uint64_t line, bool write) {
+/// The turn that the next activate has from `ready` on.
+Cycle DramRows::turn(const Pace& pace, Cycle ready) const {
+    const Cycle last = pace.turns[(pace.next + 3) % 4];
+    return std::max({ready, last + m_timing.rrd_s, pace.turns[pace.next] + m_timing.faw});
+}
+
+/// A refresh parts turns: what it overtakes leaves those before it to others.
+DramRows::Pace& DramRows::pace_at(Rank& rank, Cycle ready) const {
+    return ready < rank.parted ? rank.pace : rank.late;
+}
+
+/// When a row could be opened, or an open one accessed, from `ready` on and after the bank's last
+/// refresh.
+DramRows::Start DramRows::start(const DramPlace& place, Cycle ready, Cycle bus) {
+    const DramTiming& t = m_timing;
+    const Bank& bank = m_banks[place.bank];
+    Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
+    Cycle refresh = last_refresh(place.bank, ready);
+    if (refresh != kNone) ready = std::max(ready, end_of_refresh(place.bank, refresh));
+    if (ready >= rank.parted) {
+        rank.pace = rank.late;
+        rank.parted = kNever;
+    }
+    while (true) {
+        const bool open = bank.row != kClosed && bank.opened > refresh;
+        Start start{.opens = !open || bank.row != place.row};
+        if (start.opens) {
+            const Cycle closed = open ? std::max(ready, bank.precharge) + t.rp : ready;
+            const Pace& pace = pace_at(rank, ready);
+            start.turn = turn(pace, ready);
+            start.group_turn =
+                std::max(start.turn, pace.groups[group_of(place.bank)].turn + t.rrd_l);
+            start.at = std::max({closed, bank.activate, start.group_turn});
+        } else {
+            start.at = std::max({ready, bank.column, bus});
+        }
+        // What has not begun when the next refresh falls due waits for its end.
+        const Cycle next = last_refresh(place.bank, start.at);
+        if (next == refresh) return start;
+        refresh = next;
+        ready = std::max(ready, end_of_refresh(place.bank, refresh));
+        if (!m_same_bank && rank.parted == kNever) {
+            rank.late = {};
+            rank.parted = ready;
+        }
+    }
+}
+
+/// As with activates: a write that waits for its bank lets others of its group pass.
+Cycle DramRows::take_write_turn(Group& group, Cycle turn) const {
+    const Cycle slot = std::max(group.write, turn);
+    group.write = slot + m_write_to_write;
+    group.read = slot + m_timing.cwl + m_timing.burst + m_timing.wtr_l;
+    return slot;
+}
+
+DramRows::Access DramRows::access(Time at, Time bus_free, std::uint64_t line, bool write) {
     const DramTiming& t = m_timing;
     const DramPlace place = m_map.place(line);
     Bank& bank = m_banks[place.bank];
-    Cycle ready = m_clock.first_at(at) + kSchedule;
-    const Cycle refresh = last_refresh(place.bank, ready);
-    const bool open = bank.row != kClosed && bank.opened > refresh;
-    if (refresh != kNone) ready = std::max(ready, end_of_refresh(place.bank, refresh));
-    Cycle column = std::max(ready, bank.column);
-    if (!open || bank.row != place.row) {
-        const Cycle closed = open ? std::max(ready, bank.precharge) + t.rp : ready;
-        bank.opened = std::max(closed, bank.activate);
+    Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
+    // The bus is busy with data of others until `bus_free`; commands come before their data.
+    const Cycle bus = m_clock.first_at(bus_free) + kSchedule;
+    const Start start = this->start(place, m_clock.first_at(at) + kSchedule, bus);
+    Pace& pace = pace_at(rank, start.opens ? start.turn : start.at);
+    Group& group = pace.groups[group_of(place.bank)];
+    Cycle column = start.at;
+    if (start.opens) {
+        // One that waits for its bank or group lets the turns of others pass it.
+        pace.turns[pace.next] = start.turn;
+        pace.next = (pace.next + 1) % 4;
+        group.turn = start.group_turn;
+        bank.opened = start.at;
         bank.row = place.row;
         bank.activate = bank.opened + t.rc;
         bank.precharge = bank.opened + t.ras;
-        column = bank.opened + t.rcd;
+        column = std::max(bank.opened + t.rcd, bus);
     }
-    // The bus is busy with data of others until `bus`; commands come before their data.
-    column = std::max(column, m_clock.first_at(bus) + kSchedule);
+    const Cycle turn = std::max(bus, start.opens ? start.turn + t.rcd : m_clock.first_at(at));
+    column = std::max(column, write ? take_write_turn(group, turn) : group.read);
     bank.column = column + t.ccd_l;
-    bank.precharge = std::max(bank.precharge, column + (write ? t.cwl + t.burst + t.wr : t.rtp));
-    Rank& rank = m_ranks[place.bank / m_geometry.rank_banks()];
-    rank.closable = std::max(rank.closable, bank.precharge);
-    return m_clock.at(column + t.cl + t.burst);
+    const Cycle recovery = write ? t.cwl + t.burst + t.wr : t.rtp;
+    bank.precharge = std::max(bank.precharge, column + recovery);
+    Cycle& closable = start.at <= rank.due ? rank.closable : rank.later;
+    // Before a refresh, open rows serve what they were opened for, and nothing else takes the bus.
+    const Cycle served = start.opens ? std::max(t.rcd + recovery, t.ras) : recovery;
+    closable = std::max(closable, start.at + served);
+    const Cycle to_data = (write ? t.cwl : t.cl) + t.burst;
+    return {m_clock.at(column + to_data), m_clock.at(turn), start.opens};
 }
 
 }  // namespace kvplane::memory

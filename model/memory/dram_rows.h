@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Rows, banks and refreshes of one subchannel in closed form: when a line's column command could
-/// be given if nothing but its bank mattered. Burst fidelity; requests are served in the order of
-/// the calls, without queues or command bus.
+/// be given if nothing but its bank and the rate of activates (rrd, faw) mattered. Burst fidelity;
+/// requests are served in the order of the calls, without queues or command bus.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -31,12 +32,21 @@ public:
     [[nodiscard]] Stop last_stop(Time at);
     /// `at`, or the end of the refresh that stops the subchannel then.
     [[nodiscard]] Time after_refresh(Time at) { return std::max(at, last_stop(at).until); }
-    /// A line that is asked for at `at` and whose data bus is free from `bus`: when the last of its
-    /// data is over, both without the controller. The line's row is open afterwards.
-    [[nodiscard]] Time access(Time at, Time bus, std::uint64_t line, bool write);
+    [[nodiscard]] std::uint32_t bank_of(std::uint64_t line) const { return m_map.place(line).bank; }
+    struct Access {
+        Time data;            ///< its last data
+        Time turn;            ///< its column command, if its bank had been ready
+        bool opened = false;  ///< a row had to be opened for it
+    };
+    /// A line that is asked for at `at` and whose data bus is free from `bus_free`, both without
+    /// the controller. The line's row is open afterwards.
+    [[nodiscard]] Access access(Time at, Time bus_free, std::uint64_t line, bool write);
 
 private:
     static constexpr std::uint32_t kClosed = UINT32_MAX;
+    static constexpr Cycle kLongAgo = -1'000'000'000;
+    static constexpr Cycle kNever = INT64_MAX;
+    static constexpr std::size_t kMostGroups = 8;
     struct Bank {
         std::uint32_t row = kClosed;
         Cycle opened = 0;
@@ -45,6 +55,42 @@ private:
         Cycle column = 0;     ///< not before
     };
 
+    struct Group {
+        Cycle turn = kLongAgo;  ///< of the last activate
+        Cycle write = 0;        ///< not before
+        Cycle read = 0;         ///< not before
+    };
+    /// What commands of a rank keep to, whatever their banks.
+    struct Pace {
+        std::array<Cycle, 4> turns{kLongAgo, kLongAgo, kLongAgo,
+                                   kLongAgo};  ///< of activates, a ring
+        std::uint32_t next = 0;
+        std::array<Group, kMostGroups> groups{};
+    };
+    struct Rank {
+        Cycle due = 0;  ///< the latest refresh that was asked for, of all banks
+        /// When the rows may be closed that are used before it falls due, and those used later.
+        Cycle closable = 0;
+        Cycle later = 0;
+        Pace pace;
+        Pace late;              ///< after the next refresh, of what it has overtaken
+        Cycle parted = kNever;  ///< the end of that refresh
+    };
+    /// Of an access: its activate, or its column command where the row is open.
+    struct Start {
+        Cycle at = 0;
+        Cycle turn = 0;        ///< of an activate, in its rank
+        Cycle group_turn = 0;  ///< and in its bank group
+        bool opens = false;
+    };
+
+    [[nodiscard]] Cycle turn(const Pace& pace, Cycle ready) const;
+    [[nodiscard]] Pace& pace_at(Rank& rank, Cycle ready) const;
+    [[nodiscard]] std::uint32_t group_of(std::uint32_t bank) const {
+        return bank / m_geometry.banks % m_geometry.groups;
+    }
+    [[nodiscard]] Start start(const DramPlace& place, Cycle ready, Cycle bus);
+    [[nodiscard]] Cycle take_write_turn(Group& group, Cycle turn) const;
     [[nodiscard]] Cycle last_refresh(std::uint32_t bank, Cycle at) const;
     [[nodiscard]] Cycle end_of_refresh(std::uint32_t bank, Cycle due);
 
@@ -58,13 +104,7 @@ private:
     DramClock m_clock;
     AddressMap m_map;
     std::vector<Bank> m_banks;
-    /// Of each rank: when the refresh that fell due last is over, and when all rows that were
-    /// opened may be closed. Refreshes of all banks only.
-    struct Rank {
-        Cycle due = 0;
-        Cycle end = 0;
-        Cycle closable = 0;
-    };
+    Cycle m_write_to_write;
     std::vector<Rank> m_ranks;
 };
 

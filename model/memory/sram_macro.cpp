@@ -13,22 +13,31 @@
 namespace kvplane::memory {
 namespace {
 
-/// Parts per thousand of the figures at 22 nm, but for area: um2 per KiB of data.
+/// Parts per thousand of the fits at 22 nm, and below it um2 per MiB of data.
 struct Scaling {
     std::array<std::uint64_t, 3> delay;  ///< by Corner
     std::array<std::uint64_t, 3> energy;
     std::array<std::uint64_t, 3> leakage;
-    std::array<double, 3> area_um2_per_mib;  ///< not used at 22 nm
+    std::array<std::uint64_t, 3> area;
+    std::array<double, 3> area_um2_per_mib;  ///< in place of the fit
 };
 
 Scaling scaling_of(SramNode node) {
     switch (node) {
         case SramNode::k22nm:
-            return {{1000, 1000, 1000}, {1000, 1000, 1000}, {1000, 1000, 1000}, {}};
+            return {{840, 1000, 1160}, {820, 1000, 1180}, {518, 1000, 1930}, {800, 1000, 1200}, {}};
         case SramNode::k7nm:
-            return {{500, 650, 1000}, {310, 600, 670}, {200, 500, 1300}, {410e3, 500e3, 640e3}};
+            return {{500, 650, 1000},
+                    {310, 600, 670},
+                    {200, 500, 1300},
+                    {1000, 1000, 1000},
+                    {410e3, 500e3, 640e3}};
         case SramNode::k5nm:
-            return {{450, 600, 1000}, {280, 500, 600}, {200, 500, 1500}, {310e3, 380e3, 470e3}};
+            return {{450, 600, 1000},
+                    {280, 500, 600},
+                    {200, 500, 1500},
+                    {1000, 1000, 1000},
+                    {310e3, 380e3, 470e3}};
     }
     throw InvariantError("an SRAM node that is none");
 }
@@ -107,7 +116,7 @@ SramMacro sram_macro(const SramMacroConfig& config, Corner corner) {
         .read_fj = times(whole(read), shape.read, scaling.energy[end]),
         .write_fj = times(whole(write), shape.write, scaling.energy[end]),
         .leakage_uw = times(whole(29000.0 * mib), shape.leakage, scaling.leakage[end]),
-        .area_um2 = times(whole(area), shape.area, 1000),
+        .area_um2 = times(whole(area), shape.area, scaling.area[end]),
     };
 }
 

@@ -108,4 +108,9 @@ module admission #(
   assign scrub_slot_o = scrub_slot_q;
   assign scrub_due_o = scrub_due_q;
   assign buffer_room_o = buffer_room;
+
+`ifndef SYNTHESIS
+  response_back_pressure : cover property (@(posedge clk_i) req_valid_i &&
+                                           32'(fifo_count_i) == FifoDepth);
+`endif
 endmodule

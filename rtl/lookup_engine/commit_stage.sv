@@ -208,10 +208,25 @@ module commit_stage #(
     end
   end
 
+  if (TagW != lookup_pkg::TierLsb ||
+      lookup_pkg::TierLsb + lookup_pkg::TierW != lookup_pkg::FrameLsb ||
+      lookup_pkg::FrameLsb + lookup_pkg::FrameW != lookup_pkg::SizeLsb ||
+      lookup_pkg::SizeLsb + lookup_pkg::SizeW != lookup_pkg::VersionLsb ||
+      lookup_pkg::VersionLsb + lookup_pkg::VersionW != StateLsb ||
+      StateLsb + StateW != lookup_pkg::DecoderLsb ||
+      lookup_pkg::DecoderLsb + lookup_pkg::DecoderW != lookup_pkg::ClassLsb ||
+      lookup_pkg::ClassLsb + lookup_pkg::ClassW != lookup_pkg::FlagsLsb ||
+      lookup_pkg::FlagsLsb + lookup_pkg::FlagsW != lookup_pkg::SpareLsb ||
+      lookup_pkg::SpareLsb + lookup_pkg::SpareW != EntryW || EntryW != 2 * lookup_pkg::WordW ||
+      lookup_pkg::CodeW != EntryW + 2 * lookup_pkg::CheckW) begin : gen_check_entry
+    $fatal(1, "lookup_pkg: the fields do not make an entry");
+  end
+
 `ifndef SYNTHESIS
   // A key is in one place.
   logic [2*Slots+2:0] places;
-  assign places = {hit, buffer_hit_i, stash_hit_i} & {(2 * Slots + 3) {valid_i && op_i != lookup_pkg::OpScrub}};
+  assign places = {hit, buffer_hit_i, stash_hit_i} &
+                  {(2 * Slots + 3) {valid_i && op_i != lookup_pkg::OpScrub}};
   always_comb begin
     assert ($onehot0(places))
     else $error("a key in two places");

@@ -16,6 +16,8 @@ module kick_engine #(
   localparam int unsigned KickW = $clog2(KickLimit + 2),
   localparam int unsigned EntryW = lookup_pkg::EntryW,
   localparam int unsigned CodeW = lookup_pkg::CodeW,
+  localparam int unsigned WordW = lookup_pkg::WordW,
+  localparam int unsigned CheckW = lookup_pkg::CheckW,
   localparam int unsigned TagUsed = lookup_pkg::KeyW - BucketsLog2
 ) (
   input  logic                        clk_i,
@@ -99,17 +101,17 @@ module kick_engine #(
     logic bad_0, bad_1, unused_0, unused_1;
     secded_dec u_word_0 (
       .en_i(state_q == Correct),
-      .word_i(data_q[s*CodeW+:64]),
-      .check_i(data_q[s*CodeW+128+:8]),
-      .word_o(entries[s*EntryW+:64]),
+      .word_i(data_q[s*CodeW+:WordW]),
+      .check_i(data_q[s*CodeW+EntryW+:CheckW]),
+      .word_o(entries[s*EntryW+:WordW]),
       .corrected_o(unused_0),
       .bad_o(bad_0)
     );
     secded_dec u_word_1 (
       .en_i(state_q == Correct),
-      .word_i(data_q[s*CodeW+64+:64]),
-      .check_i(data_q[s*CodeW+136+:8]),
-      .word_o(entries[s*EntryW+64+:64]),
+      .word_i(data_q[s*CodeW+WordW+:WordW]),
+      .check_i(data_q[s*CodeW+EntryW+CheckW+:CheckW]),
+      .word_o(entries[s*EntryW+WordW+:WordW]),
       .corrected_o(unused_1),
       .bad_o(bad_1)
     );
@@ -231,6 +233,7 @@ module kick_engine #(
   end
 `ifndef SYNTHESIS
   error_in_kicked_bucket : cover property (@(posedge clk_i) commits && bad_q != '0);
+  commit_blocks_kick : cover property (@(posedge clk_i) waits_o && |commit_i);
   kick_aborted : cover property (@(posedge clk_i) state_q != Idle && !place_valid_i);
   kicked_slot_written_since : cover property (@(posedge clk_i) commits && kill != '0);
 `endif

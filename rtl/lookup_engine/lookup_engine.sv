@@ -69,22 +69,12 @@ module lookup_engine #(
   localparam int unsigned FifoCountW = $clog2(FifoDepth + 1);
   localparam int unsigned WordsW = $clog2(4 * Slots + 1);
   localparam int unsigned BadW = $clog2(2 * Slots + 1);
-  localparam int unsigned PatienceW = $clog2(lookup_pkg::Patience);
 
   // Stages: 0 is S1, then S2 (SramLatency cycles), S3, S4.
   localparam int unsigned S3 = SramLatency + 1;
   localparam int unsigned S4 = SramLatency + 2;
   localparam int unsigned Stages = SramLatency + 3;
   localparam int unsigned CountW = 4;  // of what is in flight
-
-  // What a request takes along.
-  localparam int unsigned PayW = IdW + 3 + KeyW + EntryW + lookup_pkg::FieldsW +
-                                 lookup_pkg::VersionW + 1 + 1 + 1 + SlotW;
-
-  logic [Stages-1:0] valid_q;
-  logic [Stages-1:0] mutates_q, inserts_q;
-  logic [PayW-1:0] pay_q[Stages];
-  logic [PayW-1:0] pay_0;
 
   logic enable, inject, injected, swept_q, quiet;
   logic [2*SeedW-1:0] seeds;
@@ -103,24 +93,13 @@ module lookup_engine #(
     end
   end
 
-  // ---- S0: admit by credit -------------------------------------------------------------------
+  // ---- S0: admit by credit ----------------------------------------------------------------------
   logic [FifoCountW-1:0] fifo_count;
   logic [2*BufferCountW-1:0] buffer_used;
   logic [3:0] buffer_freed;
   logic [StashCountW-1:0] stash_count;
   logic stash_armed, kick_busy, steal;
   logic [CountW-1:0] in_flight, mutating, inserting;
-  always_comb begin
-    in_flight = '0;
-    mutating = '0;
-    inserting = '0;
-    for (int unsigned i = 0; i < Stages; i++) begin
-      in_flight = in_flight + CountW'(valid_q[i]);
-      mutating = mutating + CountW'(mutates_q[i]);
-      inserting = inserting + CountW'(inserts_q[i]);
-    end
-  end
-
   logic admit, mutates, inserts, respond, scrub_now, scrub_half, scrub_due;
   logic [SlotW-1:0] scrub_slot;
   logic [BucketsLog2-1:0] scrub_bucket;
@@ -161,64 +140,68 @@ module lookup_engine #(
     .buffer_room_o(buffer_room)
   );
 
-  assign pay_0 = {req_id_i, scrub_now ? 3'(lookup_pkg::OpScrub) : req_op_i, req_key_i, req_entry_i,
-                  req_mask_i, req_expect_version_i, req_expect_valid_i,
-                  respond, scrub_half, scrub_slot};
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      valid_q <= '0;
-      mutates_q <= '0;
-      inserts_q <= '0;
-    end else begin
-      valid_q <= {valid_q[Stages-2:0], admit};
-      mutates_q <= {mutates_q[Stages-2:0], mutates};
-      inserts_q <= {inserts_q[Stages-2:0], inserts};
-    end
-  end
-  logic [BucketsLog2-1:0] scrub_bucket_q;
-  always_ff @(posedge clk_i) begin
-    if (admit) begin
-      pay_q[0] <= pay_0;
-      scrub_bucket_q <= scrub_bucket;
-    end
-    for (int unsigned i = 1; i < Stages; i++) begin
-      if (valid_q[i-1]) pay_q[i] <= pay_q[i-1];
-    end
-  end
-
-  // ---- S1: hash, address -----------------------------------------------------------------------
-  localparam int unsigned ScrubHalfAt = SlotW;
-  localparam int unsigned RespondAt = SlotW + 1;
-  localparam int unsigned ExpectAt = SlotW + 2;
-  localparam int unsigned VersionAt = ExpectAt + 1;
-  localparam int unsigned MaskAt = VersionAt + lookup_pkg::VersionW;
-  localparam int unsigned EntryAt = MaskAt + lookup_pkg::FieldsW;
-  localparam int unsigned KeyAt = EntryAt + EntryW;
-  localparam int unsigned OpAt = KeyAt + KeyW;
-  localparam int unsigned IdAt = OpAt + 3;
-
-  logic [KeyW-1:0] s1_key;
-  logic s1_scrub, s1_scrub_half;
-  logic [2*BucketsLog2-1:0] s1_bucket;
+  // ---- S1 to S4: what a request takes along -----------------------------------------------------
+  logic [Stages-1:0] valid, inserts_in;
+  logic [KeyW-1:0] s1_key, s4_key;
+  logic s1_scrub, s1_scrub_half, s4_scrub_half, s4_respond, s4_expect;
+  logic [BucketsLog2-1:0] s1_scrub_bucket;
+  logic [2*BucketsLog2-1:0] s1_bucket, s3_bucket, s4_bucket;
   logic [1:0] s1_read;
-  assign s1_key = pay_q[0][KeyAt+:KeyW];
-  assign s1_scrub = pay_q[0][OpAt+:3] == lookup_pkg::OpScrub;
-  assign s1_scrub_half = pay_q[0][ScrubHalfAt];
+  logic [2:0] s4_op;
+  logic [IdW-1:0] s4_id;
+  logic [EntryW-1:0] s4_new;
+  logic [lookup_pkg::FieldsW-1:0] s4_mask;
+  logic [lookup_pkg::VersionW-1:0] s4_version;
+  logic [SlotW-1:0] s4_scrub_slot;
+  request_pipe #(
+    .BucketsLog2(BucketsLog2),
+    .SlotW(SlotW),
+    .Stages(Stages),
+    .IdW(IdW)
+  ) u_pipe (
+    .clk_i,
+    .rst_ni,
+    .admit_i(admit),
+    .mutates_i(mutates),
+    .inserts_i(inserts),
+    .id_i(req_id_i),
+    .op_i(scrub_now ? 3'(lookup_pkg::OpScrub) : req_op_i),
+    .key_i(req_key_i),
+    .entry_i(req_entry_i),
+    .mask_i(req_mask_i),
+    .version_i(req_expect_version_i),
+    .expect_i(req_expect_valid_i),
+    .respond_i(respond),
+    .scrub_half_i(scrub_half),
+    .scrub_bucket_i(scrub_bucket),
+    .scrub_slot_i(scrub_slot),
+    .valid_o(valid),
+    .inserts_o(inserts_in),
+    .in_flight_o(in_flight),
+    .mutating_o(mutating),
+    .inserting_o(inserting),
+    .s1_key_o(s1_key),
+    .s1_scrub_o(s1_scrub),
+    .s1_scrub_half_o(s1_scrub_half),
+    .s1_scrub_bucket_o(s1_scrub_bucket),
+    .s1_bucket_i(s1_bucket),
+    .s3_bucket_o(s3_bucket),
+    .s4_bucket_o(s4_bucket),
+    .s4_id_o(s4_id),
+    .s4_op_o(s4_op),
+    .s4_key_o(s4_key),
+    .s4_entry_o(s4_new),
+    .s4_mask_o(s4_mask),
+    .s4_version_o(s4_version),
+    .s4_expect_o(s4_expect),
+    .s4_respond_o(s4_respond),
+    .s4_scrub_half_o(s4_scrub_half),
+    .s4_scrub_slot_o(s4_scrub_slot)
+  );
 
-  // Buckets go along from S2 on.
-  logic [2*BucketsLog2-1:0] bucket_q[Stages-1];
-  logic [2*BucketsLog2-1:0] s3_bucket, s4_bucket;
-  always_ff @(posedge clk_i) begin
-    if (valid_q[0]) bucket_q[0] <= s1_bucket;
-    for (int unsigned i = 1; i < Stages - 1; i++) begin
-      if (valid_q[i]) bucket_q[i] <= bucket_q[i-1];
-    end
-  end
-  assign s3_bucket = bucket_q[S3-1];
-  assign s4_bucket = bucket_q[S4-1];
-
-  // ---- The halves: banks, store buffer, error correction -----------------------------------------
-  logic [1:0] commit_write, kick_push, kick_read, kick_read_ready, kick_take, drain, drain_ready, skip;
+  // ---- The halves: banks, store buffer, error correction ----------------------------------------
+  logic [1:0] commit_write, kick_push, kick_read, kick_read_ready, kick_take;
+  logic [1:0] drain, drain_ready, skip;
   logic [SlotW-1:0] commit_slot, kick_push_slot;
   logic [EntryW-1:0] commit_entry, kick_entry;
   logic [BucketsLog2-1:0] kick_bucket;
@@ -229,7 +212,6 @@ module lookup_engine #(
   logic [1:0] s4_hit, buffer_busy;
   logic [2*SlotW-1:0] s4_hit_slot;
   logic [2*EntryW-1:0] s4_hit_entry;
-  logic [KeyW-1:0] s4_key;
   logic [TagW-1:0] s4_tag;
   logic [1:0] inject_here;
 
@@ -237,7 +219,7 @@ module lookup_engine #(
   assign injected = inject && |(drain & drain_ready);
 
   for (genvar h = 0; h < 2; h++) begin : gen_half
-    assign s1_read[h] = valid_q[0] && (!s1_scrub || s1_scrub_half == 1'(h));
+    assign s1_read[h] = valid[0] && (!s1_scrub || s1_scrub_half == 1'(h));
     lookup_half #(
       .BucketsLog2(BucketsLog2),
       .Slots(Slots),
@@ -253,12 +235,12 @@ module lookup_engine #(
       .read_i(s1_read[h]),
       .key_i(s1_key),
       .scrub_i(s1_scrub),
-      .scrub_bucket_i(scrub_bucket_q),
+      .scrub_bucket_i(s1_scrub_bucket),
       .bucket_o(s1_bucket[h*BucketsLog2+:BucketsLog2]),
-      .s2_valid_i(valid_q[S3-1]),
-      .s3_valid_i(valid_q[S3]),
+      .s2_valid_i(valid[S3-1]),
+      .s3_valid_i(valid[S3]),
       .s3_bucket_i(s3_bucket[h*BucketsLog2+:BucketsLog2]),
-      .s4_valid_i(valid_q[S4]),
+      .s4_valid_i(valid[S4]),
       .s4_tag_i(s4_tag),
       .slots_o(s4_slots[h*Slots*EntryW+:Slots*EntryW]),
       .bad_o(s4_bad[h*Slots+:Slots]),
@@ -290,33 +272,28 @@ module lookup_engine #(
     );
   end
 
-  // ---- S4: commit --------------------------------------------------------------------------------
-  logic [2:0] s4_op, s4_status;
-  logic [IdW-1:0] s4_id;
-  logic s4_respond, s4_corrected, s4_uncorrectable, scrub_corrected_q, scrub_uncorrectable_q;
+  // ---- S4: commit -------------------------------------------------------------------------------
+  logic [2:0] s4_status;
+  logic s4_corrected, s4_uncorrectable, scrub_corrected_q, scrub_uncorrectable_q;
   logic [EntryW-1:0] s4_entry;
   logic [WordsW-1:0] corrected_words;
   logic [BadW-1:0] bad_slots;
   logic stash_hit, stash_full, stash_alloc, stash_update, stash_remove, stash_rearm;
   logic [EntryW-1:0] stash_entry;
-  assign s4_key = pay_q[S4][KeyAt+:KeyW];
   assign s4_tag = TagW'(s4_key[KeyW-1:BucketsLog2]);
-  assign s4_op = pay_q[S4][OpAt+:3];
-  assign s4_id = pay_q[S4][IdAt+:IdW];
-  assign s4_respond = valid_q[S4] && pay_q[S4][RespondAt];
 
   commit_stage #(
     .Slots(Slots)
   ) u_commit (
-    .valid_i(valid_q[S4]),
+    .valid_i(valid[S4]),
     .op_i(s4_op),
     .tag_i(s4_tag),
-    .entry_i(pay_q[S4][EntryAt+:EntryW]),
-    .mask_i(pay_q[S4][MaskAt+:lookup_pkg::FieldsW]),
-    .expect_version_i(pay_q[S4][VersionAt+:lookup_pkg::VersionW]),
-    .expect_valid_i(pay_q[S4][ExpectAt]),
-    .scrub_half_i(pay_q[S4][ScrubHalfAt]),
-    .scrub_slot_i(pay_q[S4][SlotW-1:0]),
+    .entry_i(s4_new),
+    .mask_i(s4_mask),
+    .expect_version_i(s4_version),
+    .expect_valid_i(s4_expect),
+    .scrub_half_i(s4_scrub_half),
+    .scrub_slot_i(s4_scrub_slot),
     .slots_i(s4_slots),
     .bad_i(s4_bad),
     .corrected_0_i(s4_corrected_0),
@@ -349,10 +326,10 @@ module lookup_engine #(
     if (!rst_ni) begin
       scrub_corrected_q <= 1'b0;
       scrub_uncorrectable_q <= 1'b0;
-    end else if (valid_q[S4] && s4_op == lookup_pkg::OpScrub) begin
-      scrub_corrected_q <= pay_q[S4][SlotW-1:0] != SlotW'(Slots - 1) &&
+    end else if (valid[S4] && s4_op == lookup_pkg::OpScrub) begin
+      scrub_corrected_q <= s4_scrub_slot != SlotW'(Slots - 1) &&
                            (scrub_corrected_q || s4_corrected);
-      scrub_uncorrectable_q <= pay_q[S4][SlotW-1:0] != SlotW'(Slots - 1) &&
+      scrub_uncorrectable_q <= s4_scrub_slot != SlotW'(Slots - 1) &&
                                (scrub_uncorrectable_q || s4_uncorrectable);
     end
   end
@@ -372,7 +349,7 @@ module lookup_engine #(
     .count_o(fifo_count)
   );
 
-  // ---- Stash and kicks ---------------------------------------------------------------------------
+  // ---- Stash and kicks --------------------------------------------------------------------------
   logic [StashPlaceW-1:0] pick, kick_place;
   logic kick_valid, kick_placed, kick_swap, kick_park, kick_waits, kicked;
   logic [BucketsLog2-1:0] kick_rest, swap_rest;
@@ -385,7 +362,7 @@ module lookup_engine #(
   ) u_stash (
     .clk_i,
     .rst_ni,
-    .en_i(valid_q[S4]),
+    .en_i(valid[S4]),
     .tag_i(s4_tag),
     .rest_i(s4_key[BucketsLog2-1:0]),
     .hit_o(stash_hit),
@@ -448,29 +425,18 @@ module lookup_engine #(
     .kicks_o(kicks)
   );
 
-  // ---- Starvation: who has waited for long gets the next request's slot --------------------------
-  logic [2:0] waits, anew, starved;
-  logic [3*PatienceW-1:0] waited_q;
+  // ---- Starvation: who has waited for long gets the next request's slot -------------------------
+  logic [2:0] waits;
   assign waits = {kick_waits, drain & ~drain_ready};
-  assign anew = {1'b0, skip};
-  always_comb begin
-    for (int unsigned i = 0; i < 3; i++) begin
-      starved[i] = waits[i] && waited_q[i*PatienceW+:PatienceW] == PatienceW'(lookup_pkg::Patience - 1);
-    end
-  end
-  assign steal = |starved;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      waited_q <= '0;
-    end else begin
-      for (int unsigned i = 0; i < 3; i++) begin
-        waited_q[i*PatienceW+:PatienceW] <=
-            waits[i] && !anew[i] ? waited_q[i*PatienceW+:PatienceW] + PatienceW'(1) : '0;
-      end
-    end
-  end
+  starvation u_starvation (
+    .clk_i,
+    .rst_ni,
+    .waits_i(waits),
+    .anew_i({1'b0, skip}),
+    .steal_o(steal)
+  );
 
-  // ---- Registers, idle ---------------------------------------------------------------------------
+  // ---- Registers, idle --------------------------------------------------------------------------
   assign quiet = in_flight == '0;
   lookup_regs #(
     .WordsW(WordsW),
@@ -516,55 +482,19 @@ module lookup_engine #(
   assign idle_o = !req_valid_i && !rsp_valid_o && quiet && buffer_busy == '0 && !stash_armed &&
                   !kick_busy && !scrub_due && !reg_valid_i && !reg_valid_o && swept_q;
 
-  // ---- Checks --------------------------------------------------------------------------------------
+  // ---- Checks -----------------------------------------------------------------------------------
   if (BucketsLog2 < 2 || BucketsLog2 > 32 || Slots < 2 || (1 << SlotW) != Slots || Banks < 2 ||
       (1 << $clog2(Banks)) != Banks || RowW < 1 || Stash < 1 || SramLatency < 1 ||
       SramLatency > 3 || StoreBuffer < 2 || IdW < 1) begin : gen_check_shape
     $fatal(1, "lookup_engine: a parameter outside its range");
   end
-  if (TagW + 2 != lookup_pkg::FrameLsb || lookup_pkg::FrameLsb + 32 != lookup_pkg::SizeLsb ||
-      lookup_pkg::SizeLsb + 8 != lookup_pkg::VersionLsb ||
-      lookup_pkg::VersionLsb + lookup_pkg::VersionW != lookup_pkg::StateLsb ||
-      lookup_pkg::StateLsb + lookup_pkg::StateW != lookup_pkg::DecoderLsb ||
-      lookup_pkg::DecoderLsb + 3 != lookup_pkg::ClassLsb ||
-      lookup_pkg::ClassLsb + 3 != lookup_pkg::FlagsLsb ||
-      lookup_pkg::FlagsLsb + 3 != lookup_pkg::SpareLsb || lookup_pkg::SpareLsb + 4 != EntryW ||
-      CodeW != EntryW + 2 * lookup_pkg::CheckW) begin : gen_check_entry
-    $fatal(1, "lookup_engine: the fields do not make an entry");
-  end
 
 `ifndef SYNTHESIS
-  logic stalled_q;
-  logic [IdW+3+KeyW+EntryW-1:0] request_q;
-  always_ff @(posedge clk_i) begin
-    stalled_q <= rst_ni && req_valid_i && !req_ready_o;
-    request_q <= {req_id_i, req_op_i, req_key_i, req_entry_i};
-    if (rst_ni) begin
-      assert (!stalled_q || (req_valid_i && request_q == {req_id_i, req_op_i, req_key_i, req_entry_i}))
-      else $error("a request changed before it was taken");
-      assert (!(req_valid_i && (req_op_i == lookup_pkg::OpInsert || req_op_i == lookup_pkg::OpUpdate && req_mask_i[0]) &&
-                req_entry_i[lookup_pkg::StateLsb+:lookup_pkg::StateW] == '0))
-      else $error("an entry made free by INSERT or UPDATE");
-      assert (!(|(commit_write & kick_push)))
-      else $error("two writes of one half in a cycle");
-    end
-  end
-
-  // What must have happened in a set of tests: a point per hazard.
-  key_in_flight : cover property (@(posedge clk_i) kick_swap && valid_q[S4]);
-  read_write_gap : cover property (@(posedge clk_i) valid_q[S4] && |(s4_kill));
-  two_inserts_in_flight : cover property (@(posedge clk_i) inserts_q[S4] && inserts_q[S4-1]);
-  update_during_kick : cover property (@(posedge clk_i) valid_q[S4] && kick_busy && stash_update);
-  delete_during_kick : cover property (@(posedge clk_i) valid_q[S4] && kick_busy && stash_remove &&
-                                       s4_op == lookup_pkg::OpDelete);
-  evict_during_kick : cover property (@(posedge clk_i) valid_q[S4] && kick_busy && stash_remove &&
-                                      s4_op == lookup_pkg::OpEvict);
-  stash_hit_while_kicking : cover property (@(posedge clk_i) valid_q[S4] && stash_hit && kick_busy);
-  stash_full_answer : cover property (@(posedge clk_i) valid_q[S4] && s4_status == lookup_pkg::StFull);
-  forwarded : cover property (@(posedge clk_i) valid_q[S4] && |s4_hit);
-  commit_blocks_kick : cover property (@(posedge clk_i) kick_waits && |commit_write);
-  error_in_request : cover property (@(posedge clk_i) valid_q[S4] && bad_slots != '0);
-  response_back_pressure : cover property (@(posedge clk_i) req_valid_i && 32'(fifo_count) == FifoDepth);
-  hot_bank : cover property (@(posedge clk_i) steal);
+  engine_watch #(
+    .SlotsBoth(2 * Slots),
+    .Stages(Stages),
+    .IdW(IdW),
+    .BadW(BadW)
+  ) u_watch (.*);
 `endif
 endmodule

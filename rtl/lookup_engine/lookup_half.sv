@@ -13,6 +13,8 @@ module lookup_half #(
   localparam int unsigned EntryW = lookup_pkg::EntryW,
   localparam int unsigned TagW = lookup_pkg::TagW,
   localparam int unsigned CodeW = lookup_pkg::CodeW,
+  localparam int unsigned WordW = lookup_pkg::WordW,
+  localparam int unsigned CheckW = lookup_pkg::CheckW,
   localparam int unsigned LineW = Slots * CodeW
 ) (
   input  logic                           clk_i,
@@ -73,7 +75,7 @@ module lookup_half #(
   logic [SlotW-1:0] drain_slot;
   logic [Slots-1:0] drain_mask;
   logic [EntryW-1:0] drain_entry;
-  logic [2*lookup_pkg::CheckW-1:0] drain_check;
+  logic [2*CheckW-1:0] drain_check;
   logic [StoreBuffer-1:0] match, match_q;
   logic [Slots*EntryW-1:0] slots, slots_q;
   logic [Slots-1:0] bad, bad_q, corrected_0, corrected_1, corrected_0_q, corrected_1_q;
@@ -92,12 +94,12 @@ module lookup_half #(
     for (int unsigned s = 0; s < Slots; s++) drain_mask[s] = drain_slot == SlotW'(s);
   end
   secded_enc u_check_0 (
-    .word_i(drain_entry[63:0]),
-    .check_o(drain_check[7:0])
+    .word_i(drain_entry[0+:WordW]),
+    .check_o(drain_check[0+:CheckW])
   );
   secded_enc u_check_1 (
-    .word_i(drain_entry[127:64]),
-    .check_o(drain_check[15:8])
+    .word_i(drain_entry[WordW+:WordW]),
+    .check_o(drain_check[CheckW+:CheckW])
   );
   bank_array #(
     .BucketsLog2(BucketsLog2),
@@ -166,17 +168,17 @@ module lookup_half #(
     logic bad_0, bad_1;
     secded_dec u_word_0 (
       .en_i(s3_valid_i),
-      .word_i(data_q[s*CodeW+:64]),
-      .check_i(data_q[s*CodeW+128+:8]),
-      .word_o(slots[s*EntryW+:64]),
+      .word_i(data_q[s*CodeW+:WordW]),
+      .check_i(data_q[s*CodeW+EntryW+:CheckW]),
+      .word_o(slots[s*EntryW+:WordW]),
       .corrected_o(corrected_0[s]),
       .bad_o(bad_0)
     );
     secded_dec u_word_1 (
       .en_i(s3_valid_i),
-      .word_i(data_q[s*CodeW+64+:64]),
-      .check_i(data_q[s*CodeW+136+:8]),
-      .word_o(slots[s*EntryW+64+:64]),
+      .word_i(data_q[s*CodeW+WordW+:WordW]),
+      .check_i(data_q[s*CodeW+EntryW+CheckW+:CheckW]),
+      .word_o(slots[s*EntryW+WordW+:WordW]),
       .corrected_o(corrected_1[s]),
       .bad_o(bad_1)
     );

@@ -6,14 +6,24 @@ package lookup_pkg;
   localparam int unsigned EntryW = 128;
   localparam int unsigned TagW = 62;
   localparam int unsigned FieldsW = 9;  // update mask: every field but the tag
-  localparam int unsigned VersionW = 8;
-  localparam int unsigned SeedW = 63;
+  localparam int unsigned SeedW = KeyW - 1;
 
-  // An entry is two 64-bit words, each with 8 check bits: {check1, check0, word1, word0}.
+  // An entry is two words, each with its check bits: {check1, check0, word1, word0}.
+  localparam int unsigned WordW = 64;
   localparam int unsigned CheckW = 8;
   localparam int unsigned CodeW = 144;
 
-  // A field's lowest bit in an entry.
+  // A field's width and lowest bit in an entry.
+  localparam int unsigned TierW = 2;
+  localparam int unsigned FrameW = 32;
+  localparam int unsigned SizeW = 8;
+  localparam int unsigned VersionW = 8;
+  localparam int unsigned StateW = 3;
+  localparam int unsigned DecoderW = 3;
+  localparam int unsigned ClassW = 3;
+  localparam int unsigned FlagsW = 3;
+  localparam int unsigned SpareW = 4;
+  localparam int unsigned TierLsb = 62;
   localparam int unsigned FrameLsb = 64;
   localparam int unsigned SizeLsb = 96;
   localparam int unsigned VersionLsb = 104;
@@ -22,19 +32,18 @@ package lookup_pkg;
   localparam int unsigned ClassLsb = 118;
   localparam int unsigned FlagsLsb = 121;
   localparam int unsigned SpareLsb = 124;
-  localparam int unsigned StateW = 3;
 
   typedef struct packed {
-    logic [3:0] spare;
-    logic [2:0] flags;  // stale, shadow-valid, pinned
-    logic [2:0] cls;
-    logic [2:0] decoder;
-    logic [2:0] state;  // 0: free
-    logic [7:0] version;
-    logic [7:0] size;
-    logic [31:0] frame;
-    logic [1:0] tier;
-    logic [61:0] tag;
+    logic [SpareW-1:0] spare;
+    logic [FlagsW-1:0] flags;  // stale, shadow-valid, pinned
+    logic [ClassW-1:0] cls;
+    logic [DecoderW-1:0] decoder;
+    logic [StateW-1:0] state;  // 0: free
+    logic [VersionW-1:0] version;
+    logic [SizeW-1:0] size;
+    logic [FrameW-1:0] frame;
+    logic [TierW-1:0] tier;
+    logic [TagW-1:0] tag;
   } entry_t;
 
   typedef enum logic [2:0] {

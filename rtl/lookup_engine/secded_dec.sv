@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Corrects one wrong bit of a 64-bit word and its check bits, detects two; see secded_enc.
-// Combinational; without en_i nothing is decoded, and the outputs mean nothing. Not handled: three wrong bits and more, some of which look like one.
+// Combinational; without en_i nothing is decoded, and the outputs mean nothing. Not handled:
+// three wrong bits and more, some of which look like one.
 module secded_dec (
   input  logic        en_i,
   input  logic [63:0] word_i,

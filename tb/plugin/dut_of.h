@@ -32,8 +32,9 @@ public:
 #if VM_COVERAGE
         if (const char* folder = std::getenv("KVPLANE_COVERAGE")) {
             static int written = 0;
-            m_context.coveragep()->write(std::string(folder) + "/" + typeid(Top).name() +
-                                         std::to_string(written++) + ".dat");
+            const std::string file =
+                std::string(folder) + "/" + typeid(Top).name() + std::to_string(written++) + ".dat";
+            m_context.coveragep()->write(file.c_str());
         }
 #endif
     }

@@ -67,6 +67,32 @@ bool equal(const Vsource& a, const Vnetlist& b) {
     return same;
 }
 
+/// The pins of the next cycle; what waits stays as it is.
+void draw(Pins& pins, std::mt19937_64& random, long cycles, bool waits, bool access_waits) {
+    pins.take = random() % 8 != 0;
+    pins.taken = random() % 4 != 0;
+    if (!waits) {
+        pins.request = cycles > 20 && random() % 8 != 0;
+        pins.op = random() % 6;
+        pins.id = random() & 0xFF;
+        pins.key = (random() % 24) * 0x9E3779B97F4A7C15ULL;
+        for (std::uint32_t& word : pins.entry) word = static_cast<std::uint32_t>(random());
+        pins.entry[3] |= 1U << 16U;  // never free
+        pins.entry[3] &= ~0xFE00U;   // few versions
+        pins.mask = random() & 0x1FF;
+        pins.version = random() % 2;
+        pins.expect = random() % 4 == 0;
+    }
+    if (!access_waits) {
+        pins.access = cycles < 10 || random() % 16 == 0;
+        pins.address = cycles < 10 ? 0 : random() % 32;
+        // The engine stays enabled; every so often a bit flips on its way to the SRAM.
+        pins.write = cycles < 10 || pins.address == 6 || pins.address >= 24;
+        pins.data = cycles < 10 ? 1 : pins.address == 6 ? random() % 20 : 0;
+        if (pins.address >= 24) pins.data = 1U << random() % 32 & (random() % 4 == 0 ? ~0U : 0);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -95,28 +121,7 @@ int main(int argc, char* argv[]) {
         edge(source);
         edge(netlist);
         ++cycles;
-        pins.take = random() % 8 != 0;
-        pins.taken = random() % 4 != 0;
-        if (!waits) {
-            pins.request = cycles > 20 && random() % 8 != 0;
-            pins.op = random() % 6;
-            pins.id = random() & 0xFF;
-            pins.key = (random() % 24) * 0x9E3779B97F4A7C15ULL;
-            for (std::uint32_t& word : pins.entry) word = static_cast<std::uint32_t>(random());
-            pins.entry[3] |= 1U << 16U;  // never free
-            pins.entry[3] &= ~0xFE00U;   // few versions
-            pins.mask = random() & 0x1FF;
-            pins.version = random() % 2;
-            pins.expect = random() % 4 == 0;
-        }
-        if (!access_waits) {
-            pins.access = cycles < 10 || random() % 16 == 0;
-            pins.address = cycles < 10 ? 0 : random() % 32;
-            // The engine stays enabled; every so often a bit flips on its way to the SRAM.
-            pins.write = cycles < 10 || pins.address == 6 || pins.address >= 24;
-            pins.data = cycles < 10 ? 1 : pins.address == 6 ? random() % 20 : 0;
-            if (pins.address >= 24) pins.data = 1U << random() % 32 & (random() % 4 == 0 ? ~0U : 0);
-        }
+        draw(pins, random, cycles, waits, access_waits);
     }
     source.final();
     netlist.final();

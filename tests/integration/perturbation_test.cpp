@@ -300,6 +300,8 @@ const std::map<std::string, std::string> kRest{
     {"card.dram.refresh", kOfDevice},
     {"card.dram.ecc_buffer", kOfDevice},
     {"card.dram.scrub_interval", kOfDevice},
+    {"card.dram.writes_modify", kOfDevice},
+    {"card.dram.corrected_threshold", "errors are injected, and no run does; LineDramTest"},
     {"card.dram.double_refresh", kOfDevice},
     {"card.dram.bandwidth_cap", kOfDevice},
     {"card.link.propagation", kOfHostLines},

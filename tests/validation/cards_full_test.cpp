@@ -2,6 +2,7 @@
 /// Cards against their references; half a minute.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -27,7 +28,7 @@ card::CardConfig card_of(const std::string& name) {
 std::set<std::string> fallen(const Rows& rows) {
     std::set<std::string> ids;
     for (const ValidationRow& row : rows) {
-        if (!row.holds()) ids.insert(row.id);
+        if (!row.passes()) ids.insert(row.id);
     }
     return ids;
 }
@@ -40,6 +41,7 @@ void expect_sound(const Rows& rows, std::size_t count, std::size_t held_out,
         EXPECT_LE(row.tolerance, row.id.starts_with("V2") ? 0.01 : 0.05) << row.id;
         EXPECT_TRUE(ids.insert(row.id).second) << row.id << " is there twice";
         if (excused.contains(row.id)) {
+            EXPECT_TRUE(row.passes()) << row.id << ": " << row.error();
             EXPECT_FALSE(row.reason.empty()) << row.id;
             EXPECT_FALSE(row.holds()) << row.id << " needs no excuse";
         } else {
@@ -54,11 +56,11 @@ void expect_sound(const Rows& rows, std::size_t count, std::size_t held_out,
 }
 
 TEST(ValidateCardsFullTest, MessCurve) {
-    expect_sound(validate_mess_curve(card_of("mess-x8")), 7, 4, {});
+    expect_sound(validate_mess_curve(card_of("mess-x8")), 9, 2, {});
 }
 
 TEST(ValidateCardsFullTest, CmaBlade) {
-    expect_sound(validate_cma_blade(card_of("seagate-cma")), 22, 18,
+    expect_sound(validate_cma_blade(card_of("seagate-cma")), 22, 17,
                  {"V5-slowest-1%", "V6-write-2"});
 }
 
@@ -142,33 +144,70 @@ TEST(ValidateCardsFullTest, CurvesRiseAndStayBelowTheWireAndThePins) {
     }
 }
 
-/// The command on a card whose file has a wrong number: exit code 1, and its plots all the same.
-TEST(ValidateCardsFullTest, ACardThatDoesNotHoldIsAnExitCode) {
+/// A folder whose cards are those of `names`, each with `sets` added.
+std::filesystem::path folder_of(const std::vector<std::string>& names, const std::string& sets) {
     const std::filesystem::path folder =
         std::filesystem::path(testing::TempDir()) / "kvplane_validate_cards";
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
-    const std::string file = std::string(KVPLANE_SOURCE_DIR) + "/configs/cards/micron-cz120.yaml";
-    const auto run = [&](const std::string& sets) {
-        std::ofstream(folder / "micron-cz120.yaml") << "include: " << file << "\n" << sets;
-        std::ostringstream out;
-        const int code = validate(
-            {.only = "cards", .json = true, .out = folder / "out", .cards = folder.string()}, out);
-        const auto object = nlohmann::json::parse(out.str());
-        EXPECT_EQ(object["rows"].size(), 1U);
-        EXPECT_GE(object["curves"].size(), 20U);
-        return code;
-    };
-    EXPECT_EQ(run(""), 0);
-    EXPECT_EQ(run("card: {link: {multi_data_header: true}}\n"), 1);
+    for (const std::string& name : names) {
+        std::ofstream(folder / (name + ".yaml"))
+            << "include: " << KVPLANE_SOURCE_DIR << "/configs/cards/" << name << ".yaml\n"
+            << sets;
+    }
+    return folder;
+}
+
+/// The command on cards whose files have a wrong number: exit code 1, and its plots all the same.
+TEST(ValidateCardsFullTest, ACardThatDoesNotHoldIsAnExitCode) {
+    const auto folder = folder_of({"mess-x8", "micron-cz120", "seagate-cma"}, "");
+    std::ostringstream out;
+    EXPECT_EQ(validate({.only = "cards",
+                        .json = true,
+                        .out = folder / "out",
+                        .cards = folder.string(),
+                        .sets = {"card.link.multi_data_header=true", "card.dram.timing.rfc1=1"}},
+                       out),
+              1);
+    const auto object = nlohmann::json::parse(out.str());
+    bool tail_fails = false;
+    for (const auto& row : object["rows"]) {
+        if (row["id"] == "V7") {
+            EXPECT_FALSE(row["holds"]) << "--set reaches the cards";
+        }
+        // Without refreshes the tail is gone, and the excuse of what is left of it does not cover.
+        if (row["id"] != "V5-slowest-1%") continue;
+        const double error = row["error"];
+        const double excused = row["excused"];
+        tail_fails = std::abs(error - excused) > kExcuse;
+    }
+    EXPECT_TRUE(tail_fails);
     std::ifstream plot(folder / "out" / "loaded-latency-micron-cz120.vl.json");
     const auto spec = nlohmann::json::parse(plot);
     EXPECT_GE(spec["data"]["values"].size(), 20U);
     EXPECT_EQ(spec["layer"].size(), 3U);
     EXPECT_TRUE(std::filesystem::exists(folder / "out" / "validate.json"));
     std::filesystem::remove_all(folder);
-    std::ostringstream out;
-    EXPECT_THROW((void)validate({.only = "cards", .cards = folder.string()}, out), UserError);
+}
+
+TEST(ValidateCardsFullTest, ACardThatIsMissingIsNamed) {
+    const auto message = [](const std::filesystem::path& folder) {
+        std::ostringstream out;
+        std::string what;
+        try {
+            (void)validate({.only = "cards", .cards = folder.string()}, out);
+        } catch (const UserError& error) {
+            what = error.what();
+        }
+        EXPECT_EQ(out.str(), "");
+        return what;
+    };
+    auto folder = folder_of({"mess-x8", "seagate-cma", "fpga"}, "");
+    EXPECT_NE(message(folder).find("micron-cz120.yaml"), std::string::npos);
+    folder = folder_of({"fpga"}, "");
+    EXPECT_NE(message(folder).find("mess-x8.yaml"), std::string::npos);
+    std::filesystem::remove_all(folder);
+    EXPECT_NE(message(folder).find("no cards"), std::string::npos);
 }
 
 }  // namespace

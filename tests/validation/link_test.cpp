@@ -38,6 +38,27 @@ TEST(ValidateLinkTest, ErrorIsTheDistanceOutsideTheRange) {
     EXPECT_TRUE(row.holds());
 }
 
+/// A reason covers the error that it was given for, and no other.
+TEST(ValidateLinkTest, AnExcuseIsBoundedByItsError) {
+    ValidationRow row;
+    row.reference_low = row.reference_high = 100;
+    row.tolerance = 0.05;
+    row.model = 88;
+    EXPECT_FALSE(row.passes());
+    row.reason = "why";
+    EXPECT_FALSE(row.passes()) << "of no error";
+    row.excused = -0.125;
+    EXPECT_TRUE(row.passes());
+    row.model = 89.1;
+    EXPECT_FALSE(row.passes()) << "it is better than it was";
+    row.model = 60;
+    EXPECT_FALSE(row.passes()) << "and far worse";
+    row.model = 112.5;
+    EXPECT_FALSE(row.passes()) << "on the other side";
+    row.model = 96;
+    EXPECT_TRUE(row.passes());
+}
+
 TEST(ValidateLinkTest, JsonHasTheKeysThatOthersRelyOn) {
     std::ostringstream out;
     EXPECT_EQ(validate({.only = "link", .json = true}, out), 0);
@@ -46,7 +67,7 @@ TEST(ValidateLinkTest, JsonHasTheKeysThatOthersRelyOn) {
     const std::set<std::string> kinds{"silicon", "vendor", "simulator", "arithmetic", "prototype"};
     for (const auto& row : object["rows"]) {
         for (const char* key : {"id", "source", "kind", "reference_low", "reference_high", "model",
-                                "error", "tolerance", "held_out", "holds", "reason"}) {
+                                "error", "tolerance", "held_out", "holds", "reason", "excused"}) {
             EXPECT_TRUE(row.contains(key)) << key;
         }
         EXPECT_TRUE(kinds.count(row["kind"])) << row["kind"];

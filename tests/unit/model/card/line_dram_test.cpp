@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "host.h"
+#include "model/common/errors.h"
 #include "model/memory/ddr5_load.h"
 #include "tests/support/systemc_test.h"
 #include "tests/support/tlm_pool.h"
@@ -28,7 +29,7 @@ protected:
     /// Reads and writes of four initiators that keep `outstanding` lines each in flight, at random
     /// over `lines` lines each. In a kernel of its own. Returns the time that it takes.
     Time stream(const CardConfig& config, std::uint32_t outstanding = 16,
-                std::uint64_t lines = 4096) {
+                std::uint64_t lines = 4096, const memory::DramThermal& thermal = {}) {
         fresh_kernel();
         m_bench = std::make_unique<Bench>(config, kBlock);
         m_bench->map();
@@ -43,6 +44,10 @@ protected:
             m_initiators.push_back(
                 std::make_unique<cxl::AtInitiator>(sc_core::sc_gen_unique_name("host"), plan));
             m_initiators.back()->socket.bind(m_bench->card.mem.socket);
+        }
+        if (thermal != memory::DramThermal{}) {
+            sc_core::sc_start(1, sc_core::SC_PS);
+            m_bench->card.set_thermal(thermal);
         }
         Bench::drain();
         for (const auto& initiator : m_initiators) EXPECT_TRUE(initiator->finished());
@@ -105,6 +110,74 @@ TEST_F(LineDramTest, TheDramBoundsTheHost) {
     const memory::DramMeasure alone = measure_dram(line_dram(config), load);
     EXPECT_LT(gb_s, memory::pin_rate(config.lines.timing, config.lines.geometry).gb_s());
     EXPECT_NEAR(gb_s, alone.reads.gb_s() + alone.writes.gb_s(), 0.05 * gb_s);
+}
+
+/// The mailbox as a host reads it.
+std::vector<std::uint8_t> health(Type3Card& card) {
+    return card.management.mailbox()
+        .execute(static_cast<std::uint16_t>(management::Command::kGetHealth), {}, now())
+        .payload;
+}
+
+TEST_F(LineDramTest, HeatSlowsTheHostDownAndIsTold) {
+    const auto run = [&](const memory::DramThermal& thermal) {
+        const Time taken = stream(base(), 16, 4096, thermal);
+        return std::pair{taken, m_bench->card.mem.load_changes()};
+    };
+    const auto [cool, cool_changes] = run({});
+    EXPECT_EQ(m_bench->card.events().status(), 0U) << "nothing changed";
+    const auto [hot, hot_changes] = run({.double_refresh = true, .bandwidth_cap = {100'000}});
+    EXPECT_GT(hot, cool * 2);
+    EXPECT_GT(hot_changes, cool_changes) << "DevLoad rises with the queues";
+    Type3Card& card = m_bench->card;
+    ASSERT_EQ(card.events().size(management::Severity::kWarning), 1U);
+    const auto record = card.events().oldest(management::Severity::kWarning, 1).front();
+    EXPECT_EQ(record.event, management::MediaEvent::kHot);
+    EXPECT_EQ(health(card).at(2), 1U << 2U) << "temperature warning";
+    card.set_thermal({.double_refresh = true, .bandwidth_cap = {100'000}});
+    EXPECT_EQ(card.events().size(management::Severity::kWarning), 1U) << "no change";
+    card.set_thermal({});
+    EXPECT_EQ(card.events().size(management::Severity::kInformational), 1U);
+    EXPECT_EQ(health(card).at(2), 0);
+    EXPECT_THROW(card.set_thermal({.bandwidth_cap = {0}}), UserError);
+}
+
+TEST_F(LineDramTest, AClosedFormHasNoTemperature) {
+    CardConfig config = base();
+    config.dram_fidelity = DramFidelity::kBurst;
+    stream(config, 1, 64);
+    EXPECT_THROW(m_bench->card.set_thermal({.double_refresh = true}), UserError);
+}
+
+/// Reads correct and have lines written anew; every so many are an event.
+TEST_F(LineDramTest, CorrectedErrorsAreCountedAndTold) {
+    CardConfig config = base();
+    config.lines.corrected_threshold = 3;
+    stream(config, 1, 64);
+    Type3Card& card = m_bench->card;
+    std::vector<std::uint8_t> data(64);
+    const auto read = [&](std::uint64_t address) {
+        sc_core::sc_time delay;
+        EXPECT_EQ(m_bench->host.access(tlm::TLM_READ_COMMAND, address, data, delay),
+                  tlm::TLM_OK_RESPONSE);
+    };
+    for (std::uint64_t i = 0; i < 7; ++i) {
+        const std::uint64_t address = 0x100000 + i * 0x1040;
+        card.lines()->inject_correctable({address});
+        read(address);
+        read(address);
+    }
+    Bench::drain();
+    const memory::Ddr5Counters counters = card.lines()->counters();
+    EXPECT_EQ(counters.corrected, 7U);
+    EXPECT_EQ(counters.scrubbed, 7U);
+    EXPECT_EQ(card.events().size(management::Severity::kWarning), 2U);
+    const auto records = card.events().oldest(management::Severity::kWarning, 2);
+    EXPECT_EQ(records[0].event, management::MediaEvent::kCorrected);
+    EXPECT_EQ(records[0].address.value, 0x100000U + 2 * 0x1040U);
+    EXPECT_EQ(records[1].address.value, 0x100000U + 5 * 0x1040U);
+    EXPECT_EQ(health(card).at(2), 1U << 4U);
+    EXPECT_EQ(health(card).at(10), 7U);
 }
 
 TEST_F(LineDramTest, DevLoadTellsOfItsQueues) {

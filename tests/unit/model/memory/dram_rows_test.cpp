@@ -24,7 +24,7 @@ int differ_per_mille(const Ddr5Config& config, Time longest_gap, std::uint64_t l
         const std::uint64_t line = random.uniform(lines);
         channel.submit(at, {.line = line});
         const Time expected = channel.take_answer(0);
-        const Time model = rows.access(at, {}, line, false) + config.controller;
+        const Time model = rows.access(at, {}, line, false).data + config.controller;
         differ += model > expected + cycle || model < expected - cycle ? 1 : 0;
         at = expected + Time{static_cast<std::int64_t>(
                             random.uniform(static_cast<std::uint64_t>(longest_gap.ps)))};
@@ -43,6 +43,29 @@ TEST(DramRowsTest, LoneReadsTakeTheSameTime) {
             EXPECT_EQ(differ_per_mille(config, gap, 1 << 20), 0) << to_string(preset) << gap.ps;
         }
     }
+}
+
+/// Lines at random as fast as they come: faw and rrd bound them, whatever else is free.
+TEST(DramRowsTest, ActivatesKeepTheirDistance) {
+    Ddr5Config config = Ddr5Config::of(DramPreset::kDdr4At3200AA);
+    config.refresh = DramRefreshMode::kNone;
+    const auto cycles = [](const Ddr5Config& of) {
+        DramRows rows(of);
+        RandomStream random(3, "rows");
+        Time last{};
+        constexpr std::int64_t kLines = 10'000;
+        for (std::int64_t i = 0; i < kLines; ++i) {
+            const std::uint64_t line = random.uniform(of.data_lines());
+            last = std::max(last, rows.access({}, {}, line, false).data);
+        }
+        return static_cast<double>(DramClock(of.timing.speed).first_at(last)) / kLines;
+    };
+    EXPECT_NEAR(cycles(config), 34.0 / 4, 0.4);
+    config.timing.faw = 60;
+    EXPECT_NEAR(cycles(config), 60.0 / 4, 0.4);
+    config.timing.faw = 16;
+    config.timing.rrd_s = 7;
+    EXPECT_NEAR(cycles(config), 7, 0.4);
 }
 
 TEST(DramRowsTest, SubchannelsTakeTurnsToRefresh) {
