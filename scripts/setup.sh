@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
     g++ cmake ninja-build ccache pkg-config git
     libsystemc-dev libgtest-dev libgmock-dev libbenchmark-dev
-    libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libfmt-dev libboost-dev libxxhash-dev
+    libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libfmt-dev libboost-dev libxxhash-dev libisal-dev
     verilator yosys z3 berkeley-abc zlib1g-dev
     clang-format clang-tidy python3 time
 )

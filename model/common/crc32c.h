@@ -7,6 +7,7 @@
 
 namespace kvplane {
 
+/// Of at most INT_MAX bytes.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
 
 }  // namespace kvplane
