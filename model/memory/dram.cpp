@@ -66,7 +66,7 @@ Time Dram::mixed_write_extra() const {
 }
 
 /// Gives a write its place on the bus; its place in the queue is free when its command is given.
-Time Dram::perform_write(Queue& queue, Time at, Time& free_at, const Waiting& write) const {
+Time Dram::perform_write(Queue& queue, Time at, Time& free_at, const Request& write) const {
     const Time bus = queue.rows.after_refresh(std::max({at, free_at, queue.write_after}));
     const auto access = queue.rows.access(at, bus, write.line, true);
     const Time cost = access.opened ? m_write_cost.opens : m_write_cost.hits;
@@ -100,9 +100,9 @@ void Dram::drain_batch(Queue& queue, Time now, Time& free_at) const {
     const Time start = std::max(now, std::max(free_at, queue.write_after) - m_row_opens);
     std::size_t left = queue.waiting.size() - m_config.device->write_low + 1;
     queue.taken.fill(0);
-    for (std::uint8_t turn = 1; left != 0; ++turn) {
-        std::erase_if(queue.waiting, [&](const Waiting& write) {
-            std::uint8_t& taken = queue.taken[queue.rows.bank_of(write.line)];
+    for (std::uint16_t turn = 1; left != 0; ++turn) {
+        std::erase_if(queue.waiting, [&](const Request& write) {
+            std::uint16_t& taken = queue.taken[queue.rows.bank_of(write.line)];
             if (left == 0 || taken >= turn) return false;
             ++taken;
             --left;
@@ -114,7 +114,7 @@ void Dram::drain_batch(Queue& queue, Time now, Time& free_at) const {
 }
 
 /// Returns when the queue has room for it.
-Time Dram::write_row(Queue& queue, Time at, Time& free_at, const Waiting& write) {
+Time Dram::write_row(Queue& queue, Time at, Time& free_at, const Request& write) {
     const Time now = std::max(at, queue.places.front());
     if (now > at) m_blocked = now;
     std::pop_heap(queue.places.begin(), queue.places.end(), std::greater<>());
@@ -135,11 +135,11 @@ Time Dram::access_row(Time at, Dpa line, bool write, std::int64_t left) {
     Time& free_at = m_free_at[place.subchannel];
     Queue& queue = m_queues[place.subchannel];
     drain_idle(queue, now, free_at);
-    const Waiting access{place.line, left};
+    const Request access{place.line, left};
     return write ? write_row(queue, now, free_at, access) : read_row(queue, now, free_at, access);
 }
 
-Time Dram::read_row(Queue& queue, Time at, Time& free_at, const Waiting& read) {
+Time Dram::read_row(Queue& queue, Time at, Time& free_at, const Request& read) {
     const Time now = std::max(at, queue.reads.front());
     if (now > at) m_blocked = now;
     const Time bus = queue.rows.after_refresh(std::max({now, free_at, queue.read_after}));

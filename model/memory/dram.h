@@ -70,7 +70,7 @@ public:
 
 private:
     /// A line, and the parts in a million of the DRAM that transfers leave.
-    struct Waiting {
+    struct Request {
         std::uint64_t line = 0;
         std::int64_t left = 0;
     };
@@ -86,8 +86,8 @@ private:
         DramRows rows;
         std::vector<Time> reads;  ///< when each place for a read is free again: a heap, least first
         std::vector<Time> places;      ///< the same of writes that have their place on the bus
-        std::vector<Waiting> waiting;  ///< the other writes, oldest first
-        std::array<std::uint8_t, DramBanks::kMostBanks> taken{};  ///< of a batch, by bank
+        std::vector<Request> waiting;  ///< the other writes, oldest first
+        std::array<std::uint16_t, DramBanks::kMostBanks> taken{};  ///< of a batch, by bank
         Time read_until;   ///< when the last read leaves its place
         Time read_after;   ///< when the bus has turned
         Time write_after;  ///< the same
@@ -101,9 +101,9 @@ private:
     };
     [[nodiscard]] Cost cost_of(Time random, Time activates) const;
     [[nodiscard]] Time access_row(Time at, Dpa line, bool write, std::int64_t left);
-    [[nodiscard]] Time read_row(Queue& queue, Time at, Time& free_at, const Waiting& read);
-    [[nodiscard]] Time write_row(Queue& queue, Time at, Time& free_at, const Waiting& write);
-    Time perform_write(Queue& queue, Time at, Time& free_at, const Waiting& write) const;
+    [[nodiscard]] Time read_row(Queue& queue, Time at, Time& free_at, const Request& read);
+    [[nodiscard]] Time write_row(Queue& queue, Time at, Time& free_at, const Request& write);
+    Time perform_write(Queue& queue, Time at, Time& free_at, const Request& write) const;
     void drain_idle(Queue& queue, Time now, Time& free_at) const;
     void drain_batch(Queue& queue, Time now, Time& free_at) const;
 

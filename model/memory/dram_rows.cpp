@@ -35,11 +35,10 @@ Ratio DramRows::running() const {
         static_cast<std::uint32_t>((m_interval - m_refresh - m_timing.rp) * kMillion / m_interval)};
 }
 
-DramRows::Stop DramRows::last_stop(Time at) {
-    if (!m_stops) return {};
+Time DramRows::after_refresh(Time at) {
+    if (!m_stops) return at;
     const Cycle due = last_refresh(0, m_clock.first_at(at));
-    if (due == kNone) return {};
-    return {m_clock.at(due), m_clock.at(end_of_refresh(0, due))};
+    return due == kNone ? at : std::max(at, m_clock.at(end_of_refresh(0, due)));
 }
 
 /// A refresh waits until all rows may be closed, closes them, and takes its time.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Rows, banks and refreshes of one subchannel in closed form: when a line's column command could
-/// be given if nothing but its bank and the rate of activates (rrd, faw) mattered. Burst fidelity;
-/// requests are served in the order of the calls, without queues or command bus.
+/// be given by its bank, the rate of activates (rrd, faw) and writes of its group (ccd_l_wr,
+/// wtr_l). Burst fidelity; requests are served in the order of the calls, without queues or command
+/// bus.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +24,8 @@ public:
     [[nodiscard]] bool stops() const { return m_stops; }
     /// Share of the time that no refresh stops it.
     [[nodiscard]] Ratio running() const;
-    /// The last refresh up to `at` that stopped, or stops, the subchannel. Empty where there was
-    /// none.
-    struct Stop {
-        Time from;
-        Time until;
-    };
-    [[nodiscard]] Stop last_stop(Time at);
     /// `at`, or the end of the refresh that stops the subchannel then.
-    [[nodiscard]] Time after_refresh(Time at) { return std::max(at, last_stop(at).until); }
+    [[nodiscard]] Time after_refresh(Time at);
     [[nodiscard]] std::uint32_t bank_of(std::uint64_t line) const { return m_map.place(line).bank; }
     struct Access {
         Time data;            ///< its last data

@@ -4,59 +4,11 @@
 
 #include <vector>
 
+#include "perturbed_timings.h"
 #include "random_traffic.h"
 
 namespace kvplane::memory {
 namespace {
-
-enum class On : std::uint8_t { kOneRank, kTwoRanks, kSameBank, kFine, kNoModify };
-
-struct Perturbed {
-    const char* name;
-    Cycle DramTiming::*parameter;
-    On on = On::kOneRank;
-    Cycle by = 1;
-    bool bank_cycle = false;  ///< rc follows, as it must not be less than ras + rp
-};
-
-constexpr Perturbed kParameters[] = {
-    {"cl", &DramTiming::cl},
-    {"cwl", &DramTiming::cwl},
-    {"rcd", &DramTiming::rcd},
-    {"rp", &DramTiming::rp, On::kOneRank, 1, true},
-    {"ras", &DramTiming::ras, On::kOneRank, 1, true},
-    {"rc", &DramTiming::rc, On::kOneRank, 8},
-    {"ccd_s", &DramTiming::ccd_s},
-    {"ccd_l", &DramTiming::ccd_l},
-    {"ccd_l_wr", &DramTiming::ccd_l_wr},
-    {"ccd_l_wr2", &DramTiming::ccd_l_wr2, On::kNoModify},
-    {"rrd_s", &DramTiming::rrd_s},
-    {"rrd_l", &DramTiming::rrd_l},
-    {"faw", &DramTiming::faw},
-    {"wtr_s", &DramTiming::wtr_s},
-    {"wtr_l", &DramTiming::wtr_l},
-    {"rtw_gap", &DramTiming::rtw_gap},
-    {"rank_gap", &DramTiming::rank_gap, On::kTwoRanks},
-    {"rtp", &DramTiming::rtp},
-    {"wr", &DramTiming::wr},
-    {"ppd", &DramTiming::ppd},
-    {"rfc1", &DramTiming::rfc1},
-    {"rfc2", &DramTiming::rfc2, On::kFine},
-    {"rfc_sb", &DramTiming::rfc_sb, On::kSameBank},
-    {"refsb_rd", &DramTiming::refsb_rd, On::kSameBank},
-    {"refi1", &DramTiming::refi1},
-    {"refi2", &DramTiming::refi2, On::kFine},
-    {"command_long", &DramTiming::command_long},
-};
-
-Ddr5Config config_on(On on) {
-    Ddr5Config config;
-    if (on == On::kTwoRanks) config.geometry.ranks = 2;
-    if (on == On::kSameBank) config.refresh = DramRefreshMode::kSameBank;
-    if (on == On::kFine) config.refresh = DramRefreshMode::kFineAllBank;
-    config.writes_modify = on != On::kNoModify;
-    return config;
-}
 
 std::uint64_t result(const Ddr5Config& config) {
     test::RandomTraffic traffic(config, 11);

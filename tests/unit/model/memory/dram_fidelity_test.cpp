@@ -11,20 +11,10 @@
 #include "model/common/random.h"
 #include "model/memory/ddr5_load.h"
 #include "model/memory/dram.h"
+#include "perturbed_timings.h"
 
 namespace kvplane::memory {
 namespace {
-
-enum class On : std::uint8_t { kOneRank, kTwoRanks, kSameBank, kFine, kNoModify };
-
-Ddr5Config config_on(On on) {
-    Ddr5Config config;
-    if (on == On::kTwoRanks) config.geometry.ranks = 2;
-    if (on == On::kSameBank) config.refresh = DramRefreshMode::kSameBank;
-    if (on == On::kFine) config.refresh = DramRefreshMode::kFineAllBank;
-    config.writes_modify = on != On::kNoModify;
-    return config;
-}
 
 /// A closed loop of `outstanding` lines of the first subchannel, at random or in sequence.
 struct Loop {
@@ -64,46 +54,7 @@ Reached run(const DramConfig& config, const Loop& loop) {
     return reached;
 }
 
-struct Perturbed {
-    const char* name;
-    Cycle DramTiming::*parameter;
-    On on = On::kOneRank;
-    Cycle by = 4;
-    bool bank_cycle = false;  ///< rc follows, as it must not be less than ras + rp
-};
-
-constexpr Perturbed kParameters[] = {
-    {"cl", &DramTiming::cl},
-    {"cwl", &DramTiming::cwl},
-    {"rcd", &DramTiming::rcd},
-    {"rp", &DramTiming::rp, On::kOneRank, 4, true},
-    {"ras", &DramTiming::ras, On::kOneRank, 4, true},
-    {"rc", &DramTiming::rc},
-    {"ccd_s", &DramTiming::ccd_s},
-    {"ccd_l", &DramTiming::ccd_l},
-    {"ccd_l_wr", &DramTiming::ccd_l_wr},
-    {"ccd_l_wr2", &DramTiming::ccd_l_wr2, On::kNoModify, 16},
-    {"rrd_s", &DramTiming::rrd_s},
-    {"rrd_l", &DramTiming::rrd_l},
-    {"faw", &DramTiming::faw},
-    {"wtr_s", &DramTiming::wtr_s},
-    {"wtr_l", &DramTiming::wtr_l},
-    {"rtw_gap", &DramTiming::rtw_gap},
-    {"rank_gap", &DramTiming::rank_gap, On::kTwoRanks},
-    {"rtp", &DramTiming::rtp, On::kOneRank, 40},
-    {"wr", &DramTiming::wr},
-    {"ppd", &DramTiming::ppd},
-    {"rfc1", &DramTiming::rfc1},
-    {"rfc2", &DramTiming::rfc2, On::kFine},
-    {"rfc_sb", &DramTiming::rfc_sb, On::kSameBank},
-    {"refsb_rd", &DramTiming::refsb_rd, On::kSameBank},
-    {"refi1", &DramTiming::refi1},
-    {"refi2", &DramTiming::refi2, On::kFine},
-    {"command_long", &DramTiming::command_long},
-};
-
 TEST(DramFidelityTest, EachTimingParameterMovesAResult) {
-    static_assert(std::size(kParameters) + 1 == kDramTimingFields.size(), "all but burst");
     const auto digest = [](const Ddr5Config& config) {
         const DramConfig burst = burst_config(config);
         std::uint64_t all = 0;
@@ -116,8 +67,8 @@ TEST(DramFidelityTest, EachTimingParameterMovesAResult) {
     for (const Perturbed& p : kParameters) {
         Ddr5Config config = config_on(p.on);
         const std::uint64_t before = digest(config);
-        config.timing.*p.parameter += p.by;
-        if (p.bank_cycle) config.timing.rc += p.by;
+        config.timing.*p.parameter += p.coarse;
+        if (p.bank_cycle) config.timing.rc += p.coarse;
         EXPECT_NE(digest(config), before) << p.name;
     }
 }
@@ -160,6 +111,25 @@ TEST(DramFidelityTest, AFullReadQueueKeepsWhatIsBehindItWaiting) {
     };
     EXPECT_EQ(other_after(config.read_queue), other_after(0));
     EXPECT_GT(other_after(config.read_queue + 8), other_after(0) + Time::from_ns(20));
+}
+
+/// As many writes as a queue may hold, all to rows of one bank: they drain all the same.
+TEST(DramFidelityTest, ABatchMayBeOfOneBank) {
+    Ddr5Config config;
+    config.write_queue = 1024;
+    config.write_high = 1000;
+    const Ddr5Interleave interleave(config);
+    const AddressMap map(config.mapping, config.geometry);
+    Dram dram(burst_config(config));
+    const auto access = [&](std::uint32_t row, bool write) {
+        const std::uint64_t line = interleave.line({0, map.line({0, row, 0})});
+        return dram.access_line({}, {line * kLine.count}, write, {0});
+    };
+    const Time first = access(0, false);
+    for (std::uint32_t row = 1; row <= config.write_high + 1; ++row) (void)access(row, true);
+    const auto batch = static_cast<std::int64_t>(config.write_high - config.write_low);
+    EXPECT_GT(access(0, false),
+              first + DramClock(config.timing.speed).at(config.timing.rc) * batch);
 }
 
 /// The bound that the line model has: four activates in faw.
