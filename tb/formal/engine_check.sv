@@ -8,7 +8,7 @@
 // hundred times as long. Where the engine only compares keys and hashes them linearly, one stands
 // for all: to XOR all tags with one, and the buckets with its hash, changes nothing else. That it
 // does is not checked here, so the key should have a hash that is not zero, and another in each
-// half. Widths are those of narrow_pkg.sv; of an entry the state, the version and a bit of the
+// half. Widths are those of NARROW in prove; of an entry the state, the version and a bit of the
 // frame are looked at, the rest is zero.
 // A start or an input outside the rules ends the check for good (held).
 // `prove` connects what is read of the engine's inside (p_...).
