@@ -24,6 +24,16 @@ struct MoveFlow {
     std::uint32_t run = 1;  ///< blocks of an order: 1 to driver::kLongestRun
 };
 
+/// Which kinds a comparison orders.
+struct MoveMix {
+    const char* name;
+    bool promotes;
+    bool demotes;
+};
+inline constexpr std::array kMoveMixes{MoveMix{"promotions", true, false},
+                                       MoveMix{"demotions", false, true},
+                                       MoveMix{"both", true, true}};
+
 struct MoveLoad {
     Bytes block = Bytes::from_mib(5);
     /// At least one; each kind once. The first says when measuring begins and ends.

@@ -16,14 +16,6 @@ using driver::MoveKind;
 /// Payload that the default link carries by DMA, GB/s: promotions, demotions.
 constexpr std::array kWire{54.22, 55.02};
 
-struct Mix {
-    const char* name;
-    bool promotes;
-    bool demotes;
-};
-constexpr std::array kMixes{Mix{"promotions", true, false}, Mix{"demotions", false, true},
-                            Mix{"both", true, true}};
-
 /// Of the wire; the last one is a closed loop.
 constexpr std::array kShares{0.01, 0.25, 0.5, 0.75, 0.9, 1.0};
 
@@ -43,14 +35,14 @@ public:
     }
 
     ValidationPart part() {
-        for (const Mix& mix : kMixes) {
+        for (const MoveMix& mix : kMoveMixes) {
             for (const double share : kShares) measure(mix, share);
         }
         return std::move(m_part);
     }
 
 private:
-    void measure(const Mix& mix, double share) {
+    void measure(const MoveMix& mix, double share) {
         MoveLoad load;
         load.host_reads = true;
         load.warm_up = 20;

@@ -28,14 +28,6 @@ constexpr std::array kSizes{Size{"4KiB", Bytes::from_kib(4), 32, 3'000},
                             Size{"64KiB", Bytes::from_kib(64), 16, 500},
                             Size{"5MiB", Bytes::from_mib(5), 4, 16}};
 
-struct Mix {
-    const char* name;
-    bool promotes;
-    bool demotes;
-};
-constexpr std::array kMixes{Mix{"promotions", true, false}, Mix{"demotions", false, true},
-                            Mix{"both", true, true}};
-
 /// Share of what the closed loop reaches at line fidelity; full is that loop.
 struct Load {
     const char* name;
@@ -53,7 +45,7 @@ public:
         m_line.card.dram_fidelity = card::DramFidelity::kLine;
     }
 
-    void add(const Mix& mix, const Size& size) {
+    void add(const MoveMix& mix, const Size& size) {
         MoveLoad load;
         load.block = size.block;
         load.flows.clear();
@@ -79,7 +71,7 @@ public:
     std::vector<ValidationRow> rows;
 
 private:
-    void compare(const Mix& mix, const Size& size, const Load& share, const MoveMeasure& burst,
+    void compare(const MoveMix& mix, const Size& size, const Load& share, const MoveMeasure& burst,
                  const MoveMeasure& line) {
         const bool small = size.block < Bytes::from_mib(1);
         for (std::size_t i = 0; i < line.flows.size(); ++i) {
@@ -116,7 +108,7 @@ private:
 
 std::vector<ValidationRow> validate_move_fidelity(const RunConfig& config) {
     Rows rows(config);
-    for (const Mix& mix : kMixes) {
+    for (const MoveMix& mix : kMoveMixes) {
         for (const Size& size : kSizes) rows.add(mix, size);
     }
     return std::move(rows.rows);

@@ -237,6 +237,7 @@ private:
 
     // demotion.cpp
     void admit_demotion(std::uint32_t job);
+    [[nodiscard]] bool keep(std::uint32_t job, std::size_t accepted, Time answered);
     [[nodiscard]] Time commit_demotion(MoveJob& job);
     void demote_payload(MoveJob& job, const MoveJob::Block& block);
     void heal(TierFrame frame);

@@ -7,6 +7,15 @@
 
 namespace kvplane::engine {
 
+/// What of a demotion or a move was accepted; where nothing was, it is answered, and false.
+bool DataPlane::keep(std::uint32_t id, std::size_t accepted, Time answered) {
+    MoveJob& job = m_jobs[id];
+    job.blocks.resize(accepted);
+    job.holds = accepted != 0;
+    if (accepted == 0) complete_at(id, answered);
+    return job.holds;
+}
+
 void DataPlane::admit_demotion(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     job.started = now();
@@ -28,12 +37,7 @@ void DataPlane::admit_demotion(std::uint32_t id) {
         ++accepted;
     }
     m_counters.tier_high_water = std::max(m_counters.tier_high_water, m_tier.blocks());
-    job.blocks.resize(accepted);
-    job.holds = accepted != 0;
-    if (accepted == 0) {
-        complete_at(id, answered);
-        return;
-    }
+    if (!keep(id, accepted, answered)) return;
     job.phase = MoveJob::Phase::kStarting;
     const MoveJob::Block& first = job.blocks.front();
     const Time translated = translate(job);
@@ -137,12 +141,7 @@ void DataPlane::admit_move(std::uint32_t id) {
         if (job.status != Status::kOk) break;
         ++accepted;
     }
-    job.blocks.resize(accepted);
-    job.holds = accepted != 0;
-    if (accepted == 0) {
-        complete_at(id, answered);
-        return;
-    }
+    if (!keep(id, accepted, answered)) return;
     job.phase = MoveJob::Phase::kStarting;
     m_events.schedule(answered + m_config.movers.engine.schedule + m_dram.idle_latency(),
                       {Step::kReady, id});

@@ -167,6 +167,8 @@ private:
     void give_way(std::uint32_t mover, const FlowJob& arrived);
     void collect_given_up(std::uint32_t mover);
     void give_up(std::uint32_t mover, std::uint32_t id, FlowEnd reason);
+    /// The block of a job that a byte of it is of.
+    [[nodiscard]] static std::uint32_t block_of(const FlowJob& job, std::uint64_t offset);
     [[nodiscard]] static bool in_stretches(const Way& way, std::uint32_t id);
     void arm_wake(std::uint32_t mover, Time at);
     [[nodiscard]] cxl::MemoryPort::Client& memory_client() { return *this; }
