@@ -8,14 +8,22 @@
 namespace kvplane::card {
 namespace {
 
+/// Moves go line by line where both DRAM and link do.
+std::optional<memory::Ddr5Interleave> move_lines(const CardConfig& config) {
+    if (config.dram_fidelity != DramFidelity::kLine ||
+        config.mem.fidelity != cxl::LinkFidelity::kLine) {
+        return std::nullopt;
+    }
+    return memory::Ddr5Interleave(line_dram(config));
+}
+
 engine::DataPlaneConfig data_plane_config(const CardConfig& config, Bytes block) {
     return {.movers = {.engine = config.engine,
                        .link = config.link,
                        .codec = config.codec,
                        .dram = config.dram,
                        .flight = config.flight,
-                       .lines = config.dram_fidelity == DramFidelity::kLine &&
-                                config.mem.fidelity == cxl::LinkFidelity::kLine},
+                       .lines = move_lines(config)},
             .tier_capacity = config.tier_capacity,
             .ring_memory = config.ring_memory,
             .block = block,
@@ -96,14 +104,11 @@ Type3Card::Type3Card(sc_core::sc_module_name name, const CardConfig& config, Byt
 
 void Type3Card::connect_lines() {
     engine::LineMovers* moves = m_data_plane.line_movers();
-    if (moves == nullptr) {
-        mem.memory.socket.bind(m_lines->socket);
-        return;
+    mem.memory.socket().bind(m_lines->socket);  // the first: a host's lines go before moves
+    if (moves == nullptr) return;
+    for (std::uint32_t channel = 0; channel < moves->memory.channels(); ++channel) {
+        moves->memory.socket(channel).bind(m_lines->socket);
     }
-    m_mux = std::make_unique<memory::LineMux>("mux");
-    mem.memory.socket.bind(m_mux->host);
-    moves->memory.socket.bind(m_mux->moves);
-    m_mux->memory.bind(m_lines->socket);
     moves->connect(mem);
 }
 

@@ -16,7 +16,6 @@
 #include "model/management/management_target.h"
 #include "model/management/poison_list.h"
 #include "model/memory/ddr5_memory.h"
-#include "model/memory/line_mux.h"
 
 namespace kvplane::card {
 
@@ -37,8 +36,7 @@ class Type3Card final : public sc_core::sc_module,
     management::PoisonList m_poison;
     management::EventLog m_events;
     engine::DataPlane m_data_plane;
-    std::unique_ptr<memory::Ddr5Memory> m_lines;  ///< the host's lines; null: the closed form
-    std::unique_ptr<memory::LineMux> m_mux;       ///< where moves share it
+    std::unique_ptr<memory::Ddr5Memory> m_lines;  ///< null: the closed form
 
 public:
     /// `block` is the size of every block of the run.

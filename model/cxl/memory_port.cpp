@@ -17,14 +17,17 @@ void require_ok(const tlm::tlm_generic_payload& payload) {
 
 }  // namespace
 
-MemoryPort::MemoryPort(const char* name, std::uint32_t tags, Client& client)
-    : socket(name), m_client(client), m_payloads(std::size_t{tags} + 1), m_held(tags) {
+MemoryPort::MemoryPort(const char* name, std::uint32_t tags, Client& client, std::uint32_t channels)
+    : m_client(client), m_payloads(std::size_t{tags} + 1) {
     for (std::uint32_t tag = 0; tag < m_payloads.size(); ++tag) {
         m_payloads[tag].tag = tag;
         m_payloads[tag].set_mm(this);
         m_payloads[tag].set_data_ptr(m_bytes.data());
     }
-    socket.register_nb_transport_bw(this, &MemoryPort::backward);
+    for (std::uint32_t i = 0; i < channels; ++i) {
+        Socket& socket = m_channels.emplace_back(sc_core::sc_gen_unique_name(name)).socket;
+        socket.register_nb_transport_bw(this, &MemoryPort::backward, static_cast<int>(i));
+    }
 }
 
 /// Nothing to give back: a tag is free again when its access is done.
@@ -42,36 +45,42 @@ void MemoryPort::set_up(Payload& payload, Dpa line, LineAccess access) {
     payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
 }
 
-void MemoryPort::start(std::uint32_t tag, Dpa line, LineAccess access) {
+void MemoryPort::start(std::uint32_t tag, Dpa line, LineAccess access, std::uint32_t channel) {
     Payload& payload = m_payloads[tag];
     set_up(payload, line, access);
     payload.acquire();
-    if (m_sent || m_head != m_tail) {
-        m_held[m_tail++ % m_held.size()] = tag;
+    Channel& way = m_channels[channel];
+    if (way.sent || !way.held.empty()) {
+        way.held.push(tag);
     } else {
-        send(payload);
+        send(way, payload);
     }
 }
 
-void MemoryPort::send(Payload& payload) {
+void MemoryPort::send(Channel& channel, Payload& payload) {
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    const tlm::tlm_sync_enum status = socket->nb_transport_fw(payload, phase, delay);
-    m_sent = status == tlm::TLM_ACCEPTED;
+    const tlm::tlm_sync_enum status = channel.socket->nb_transport_fw(payload, phase, delay);
+    channel.sent = status == tlm::TLM_ACCEPTED;
     if (status == tlm::TLM_COMPLETED || phase == tlm::BEGIN_RESP) {
         throw InvariantError("CXL.mem front end: its memory answers before it takes a request");
     }
 }
 
-void MemoryPort::send_held() {
-    while (!m_sent && m_head != m_tail) send(m_payloads[m_held[m_head++ % m_held.size()]]);
+void MemoryPort::send_held(Channel& channel) {
+    while (!channel.sent && !channel.held.empty()) {
+        Payload& payload = m_payloads[channel.held.front()];
+        channel.held.pop();
+        send(channel, payload);
+    }
 }
 
-tlm::tlm_sync_enum MemoryPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                        sc_core::sc_time&) {
+tlm::tlm_sync_enum MemoryPort::backward(int channel, tlm::tlm_generic_payload& payload,
+                                        tlm::tlm_phase& phase, sc_core::sc_time&) {
     if (phase == tlm::END_REQ) {
-        m_sent = false;
-        send_held();
+        Channel& way = m_channels[static_cast<std::size_t>(channel)];
+        way.sent = false;
+        send_held(way);
         return tlm::TLM_ACCEPTED;
     }
     end(static_cast<Payload&>(payload));
@@ -89,7 +98,7 @@ Time MemoryPort::access(Time at, Dpa line, LineAccess access) {
     Payload& payload = m_payloads.back();
     set_up(payload, line, access);
     sc_core::sc_time delay = to_sc_time(at - now());
-    socket->b_transport(payload, delay);
+    socket()->b_transport(payload, delay);
     require_ok(payload);
     return now() + from_sc_time(delay);
 }

@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <systemc>
 #include <tlm>
 #include <vector>
 
+#include "model/common/growing_ring.h"
 #include "model/common/units.h"
 
 namespace kvplane::cxl {
@@ -18,8 +20,8 @@ namespace kvplane::cxl {
 /// What an access does to its line.
 enum class LineAccess : std::uint8_t { kRead, kWrite, kPartialWrite };
 
-/// Accesses move no bytes: those are the front end's. They leave in order, one BEGIN_REQ at a time,
-/// and any number may be under way.
+/// Accesses move no bytes: those are the front end's. Those of a channel leave in order, one
+/// BEGIN_REQ at a time, and any number may be under way; channels do not wait for each other.
 class MemoryPort final : private tlm::tlm_mm_interface {
 public:
     class Client {
@@ -30,38 +32,47 @@ public:
     };
 
     /// Tags are below `tags`; one access of each may be under way.
-    MemoryPort(const char* name, std::uint32_t tags, Client& client);
+    MemoryPort(const char* name, std::uint32_t tags, Client& client, std::uint32_t channels = 1);
 
     /// Optional: a memory without it is a closed form.
-    tlm_utils::simple_initiator_socket_optional<MemoryPort> socket;
-    [[nodiscard]] bool bound() const { return socket.size() != 0; }
+    using Socket = tlm_utils::simple_initiator_socket_tagged_optional<MemoryPort>;
+    [[nodiscard]] Socket& socket(std::uint32_t channel = 0) { return m_channels[channel].socket; }
+    [[nodiscard]] std::uint32_t channels() const {
+        return static_cast<std::uint32_t>(m_channels.size());
+    }
+    [[nodiscard]] bool bound() const { return m_channels.front().socket.size() != 0; }
 
-    void start(std::uint32_t tag, Dpa line, LineAccess access);
+    void start(std::uint32_t tag, Dpa line, LineAccess access, std::uint32_t channel = 0);
     /// Loosely timed: when an access that begins at `at`, now or later, has its answer.
     [[nodiscard]] Time access(Time at, Dpa line, LineAccess access);
-    /// Accesses that the memory has not taken yet.
-    [[nodiscard]] std::uint64_t held() const { return m_tail - m_head + (m_sent ? 1 : 0); }
+    /// Accesses of the first channel that the memory has not taken yet.
+    [[nodiscard]] std::uint64_t held() const {
+        return m_channels.front().held.size() + (m_channels.front().sent ? 1 : 0);
+    }
 
 private:
     struct Payload : tlm::tlm_generic_payload {
         std::uint32_t tag = 0;
     };
+    struct Channel {
+        explicit Channel(const char* name) : socket(name) {}
+        Socket socket;
+        GrowingRing<std::uint32_t> held;  ///< tags that wait for the request to end
+        bool sent = false;                ///< BEGIN_REQ without END_REQ
+    };
 
-    tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                sc_core::sc_time& delay);
+    tlm::tlm_sync_enum backward(int channel, tlm::tlm_generic_payload& payload,
+                                tlm::tlm_phase& phase, sc_core::sc_time& delay);
     void set_up(Payload& payload, Dpa line, LineAccess access);
-    void send_held();
-    void send(Payload& payload);
+    void send_held(Channel& channel);
+    void send(Channel& channel, Payload& payload);
     void end(Payload& payload);
     void free(tlm::tlm_generic_payload* payload) override;
 
     Client& m_client;
     std::array<unsigned char, kLine.count> m_bytes{};  ///< no access moves any
     std::vector<Payload> m_payloads;                   ///< by tag, and one more for access()
-    std::vector<std::uint32_t> m_held;  ///< tags that wait for the request channel: a ring
-    std::uint64_t m_head = 0;
-    std::uint64_t m_tail = 0;
-    bool m_sent = false;  ///< BEGIN_REQ without END_REQ
+    std::deque<Channel> m_channels;                    ///< sockets stay where they are
 };
 
 }  // namespace kvplane::cxl

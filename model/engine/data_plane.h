@@ -329,6 +329,7 @@ private:
     FlatMap<std::uint64_t, std::uint32_t, NumberHash> m_promotions;  ///< under way, by move_hash
     std::uint64_t m_admissions = 0;
     Time m_check_free_at;
+    Rate m_push_rate;  ///< payload of promotions that the wire carries
     Time m_wire_wait;  ///< of a host's line behind the card's DMA: a flit or a TLP
     Time m_movers_armed = Time::never();
     struct Bulk {

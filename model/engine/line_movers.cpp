@@ -32,7 +32,7 @@ Time answer_delay(const MoversConfig& config) {
 LineMovers::LineMovers(sc_core::sc_module_name name, const MoversConfig& config, FlowClient& client,
                        const MoveAddressIf& addresses)
     : sc_module(name),
-      memory("memory", kReadTags + kWriteTags, memory_client()),
+      memory("memory", kReadTags + kWriteTags, memory_client(), 2 * config.lines->subchannels()),
       m_config(config),
       m_client(client),
       m_addresses(addresses),

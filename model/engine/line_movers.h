@@ -39,7 +39,8 @@ public:
     LineMovers(sc_core::sc_module_name name, const MoversConfig& config, FlowClient& client,
                const MoveAddressIf& addresses);
 
-    /// To the card's memory at line fidelity.
+    /// To the card's memory at line fidelity: a channel for the reads and one for the writes of
+    /// each subchannel.
     cxl::MemoryPort memory;
     /// Before the first job.
     void connect(cxl::TlpWireIf& wire);

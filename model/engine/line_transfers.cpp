@@ -34,8 +34,11 @@ void LineMovers::access(Dpa line, bool write, std::uint64_t place) {
     const std::uint32_t tag = tags.back();
     tags.pop_back();
     m_accesses[tag] = {place, m_ways[write ? kPull : kPush].epoch, write};
-    memory.start(tag, {line.value / kLine.count * kLine.count},
-                 write ? cxl::LineAccess::kWrite : cxl::LineAccess::kRead);
+    const std::uint64_t number = line.value / kLine.count;
+    const std::uint32_t subchannel = m_config.lines->place(number).subchannel;
+    memory.start(tag, {number * kLine.count},
+                 write ? cxl::LineAccess::kWrite : cxl::LineAccess::kRead,
+                 2 * subchannel + (write ? 1 : 0));
 }
 
 void LineMovers::line_done(std::uint32_t tag) {

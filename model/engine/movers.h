@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/codec/unit.h"
@@ -12,6 +13,7 @@
 #include "model/cxl/link.h"
 #include "model/engine/config.h"
 #include "model/engine/scheduler.h"
+#include "model/memory/ddr5_interleave.h"
 #include "model/memory/dram.h"
 
 namespace kvplane::engine {
@@ -31,8 +33,9 @@ struct MoversConfig {
     cxl::LinkConfig link;
     codec::UnitConfig codec;
     memory::DramConfig dram;
-    Time flight;         ///< one way
-    bool lines = false;  ///< LineMovers
+    Time flight;  ///< one way
+    /// Where the lines of the card's memory are: LineMovers instead of flows.
+    std::optional<memory::Ddr5Interleave> lines;
 };
 
 /// A DMA read of the card: request, access, data.

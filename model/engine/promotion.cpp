@@ -61,20 +61,10 @@ void DataPlane::admit_promotion(std::uint32_t id) {
     m_events.schedule(std::max(read, job.translated), {Step::kReady, id});
 }
 
-/// When a block that is read from `at` on can cross: lines leave in order, so that one subchannel
-/// in refresh holds up what all others have read.
+/// When a block that is read from `at` on can cross.
 Time DataPlane::first_data(const MoveJob::Block& block, Time at) {
-    const memory::DramConfig& dram = m_config.movers.dram;
-    const Bytes run = dram.device ? dram.device->interleave : block.size;
-    const std::uint64_t runs = std::max<std::uint64_t>(1, block.size / run);
-    const std::uint64_t subchannels = std::uint64_t{dram.channels} * dram.subchannels;
-    const Dpa start = m_tier.address(block.frame);
-    Time data;
-    for (std::uint64_t i = 0; i < std::min(runs, subchannels); ++i) {
-        const Dpa line{start.value + i * run.count};
-        data = std::max(data, m_dram.access_line(at, line, false, other_load()));
-    }
-    return data + m_dram.line_service();
+    return m_dram.begin_run(at, m_tier.address(block.frame), block.size,
+                            {m_push_rate, m_movers.rate(kPull), other_load()});
 }
 
 std::uint64_t DataPlane::move_hash(const MoveJob& job) const {

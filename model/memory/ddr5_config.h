@@ -41,7 +41,9 @@ struct Ddr5Config {
     std::uint32_t read_queue = 32;   ///< reads waiting in a subchannel; 2 to 1024
     std::uint32_t write_queue = 32;  ///< writes waiting in a subchannel; 2 to 1024
     std::uint32_t write_high = 26;   ///< with more waiting, writes go before reads ...
-    std::uint32_t write_low = 6;     ///< ... until fewer are left; 1 to write_high
+    /// ... until fewer are left, or while reads wait as many have been written as lie between the
+    /// marks; 1 to write_high.
+    std::uint32_t write_low = 6;
     /// A row hit passes no request of its bank that waits for longer, and a batch of writes lasts
     /// no longer while reads wait.
     Time starvation = Time::from_us(1);
@@ -60,6 +62,8 @@ struct Ddr5Config {
     /// The device and the numbers that go with it; the controller's choices keep their defaults.
     [[nodiscard]] static Ddr5Config of(DramPreset preset);
 
+    /// Writes of a batch: from above the high mark to below the low one.
+    [[nodiscard]] std::uint32_t write_batch() const { return write_high - write_low + 2; }
     [[nodiscard]] std::uint32_t subchannels() const { return channels * geometry.subchannels; }
     /// Lines of one subchannel that hold data: all, or eight of nine beside inline check bits.
     [[nodiscard]] std::uint64_t data_lines() const {

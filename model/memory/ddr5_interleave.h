@@ -13,6 +13,9 @@ public:
     explicit Ddr5Interleave(const Ddr5Config& config)
         : m_run(config.interleave / kLine), m_subchannels(config.subchannels()) {}
 
+    [[nodiscard]] std::uint32_t subchannels() const {
+        return static_cast<std::uint32_t>(m_subchannels);
+    }
     struct Place {
         std::uint32_t subchannel = 0;
         std::uint64_t line = 0;

@@ -20,7 +20,8 @@ Ddr5Memory::Ddr5Memory(sc_core::sc_module_name name, const Ddr5Config& config, S
       m_interleave(config),
       m_bytes(bytes),
       m_armed(config.subchannels(), Time::never()),
-      m_steps("steps") {
+      m_steps("steps"),
+      m_blocked(config.subchannels()) {
     m_subchannels.reserve(config.subchannels());
     for (std::uint32_t i = 0; i < config.subchannels(); ++i) {
         m_subchannels.emplace_back(config, nullptr, config.refresh_offset(i));
@@ -121,7 +122,8 @@ void Ddr5Memory::move_bytes(tlm::tlm_generic_payload& payload) {
 
 // --- loosely timed ------------------------------------------------------------------------------
 
-void Ddr5Memory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+void Ddr5Memory::b_transport(int /*port*/, tlm::tlm_generic_payload& payload,
+                             sc_core::sc_time& delay) {
     const tlm::tlm_response_status status = refuse(payload);
     if (status != tlm::TLM_OK_RESPONSE) {
         payload.set_response_status(status);
@@ -145,7 +147,7 @@ void Ddr5Memory::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     arm(place.subchannel);
 }
 
-unsigned int Ddr5Memory::transport_dbg(tlm::tlm_generic_payload& payload) {
+unsigned int Ddr5Memory::transport_dbg(int /*port*/, tlm::tlm_generic_payload& payload) {
     const std::uint64_t capacity = m_config.capacity().count;
     const std::uint64_t address = payload.get_address();
     if (m_bytes == nullptr || address >= capacity ||
@@ -163,7 +165,8 @@ unsigned int Ddr5Memory::transport_dbg(tlm::tlm_generic_payload& payload) {
     return static_cast<unsigned int>(length);
 }
 
-bool Ddr5Memory::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+bool Ddr5Memory::get_direct_mem_ptr(int /*port*/, tlm::tlm_generic_payload& payload,
+                                    tlm::tlm_dmi& dmi) {
     // Every access takes its time, so that none may go past the model.
     payload.set_dmi_allowed(false);
     dmi.init();
@@ -174,40 +177,42 @@ bool Ddr5Memory::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_
 
 // --- approximately timed ------------------------------------------------------------------------
 
-tlm::tlm_sync_enum Ddr5Memory::nb_transport_fw(tlm::tlm_generic_payload& payload,
+tlm::tlm_sync_enum Ddr5Memory::nb_transport_fw(int port, tlm::tlm_generic_payload& payload,
                                                tlm::tlm_phase& phase, sc_core::sc_time& delay) {
-    if (phase == tlm::BEGIN_REQ) return begin_request(payload, phase, from_sc_time(delay));
-    if (phase == tlm::END_RESP) {
-        if (refuse_end(payload, m_ending ? nullptr : m_answering)) return tlm::TLM_COMPLETED;
-        if (delay == sc_core::SC_ZERO_TIME) {
-            end_response();
-        } else {
-            m_ending = true;
-            m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
-        }
-        return tlm::TLM_COMPLETED;
+    const auto from = static_cast<std::uint32_t>(port);
+    if (phase == tlm::BEGIN_REQ) return begin_request(from, payload, phase, from_sc_time(delay));
+    if (phase != tlm::END_RESP) return refuse_phase(phase);
+    Port& way = m_ports[from];
+    if (refuse_end(payload, way.ending ? nullptr : way.answering)) return tlm::TLM_COMPLETED;
+    if (delay == sc_core::SC_ZERO_TIME) {
+        end_response(from);
+    } else {
+        way.ending = true;
+        m_steps.schedule(now() + from_sc_time(delay), {Act::kEndResponse, from});
     }
-    return refuse_phase(phase);
+    return tlm::TLM_COMPLETED;
 }
 
-tlm::tlm_sync_enum Ddr5Memory::begin_request(tlm::tlm_generic_payload& payload,
+tlm::tlm_sync_enum Ddr5Memory::begin_request(std::uint32_t port, tlm::tlm_generic_payload& payload,
                                              tlm::tlm_phase& phase, Time delay) {
-    if (const auto refused = refuse_begin(payload, m_waiting != nullptr)) return *refused;
+    Port& way = m_ports[port];
+    if (const auto refused = refuse_begin(payload, way.waiting != nullptr)) return *refused;
     payload.acquire();
-    m_waiting = &payload;
+    way.waiting = &payload;
     if (delay != Time{}) {
-        m_steps.schedule(now() + delay, Step::kBegin);
+        m_steps.schedule(now() + delay, {Act::kBegin, port});
         return tlm::TLM_ACCEPTED;
     }
-    if (!admit()) return tlm::TLM_ACCEPTED;
+    if (!admit(port)) return tlm::TLM_ACCEPTED;
     phase = tlm::END_REQ;
     return tlm::TLM_UPDATED;
 }
 
 /// Takes the waiting request if its subchannel has room; else that wakes up when it has. One that
 /// is refused is answered in the next delta.
-bool Ddr5Memory::admit() {
-    tlm::tlm_generic_payload& payload = *m_waiting;
+bool Ddr5Memory::admit(std::uint32_t port) {
+    Port& way = m_ports[port];
+    tlm::tlm_generic_payload& payload = *way.waiting;
     const tlm::tlm_response_status status = refuse(payload);
     if (status == tlm::TLM_OK_RESPONSE) {
         const auto place = m_interleave.place(payload.get_address() / kLine.count);
@@ -216,63 +221,75 @@ bool Ddr5Memory::admit() {
         const Time at = now();
         channel.advance(at);
         if (!channel.can_accept(op)) {
-            m_blocked_at = place.subchannel;
+            std::vector<std::uint32_t>& blocked = m_blocked[place.subchannel];
+            blocked.insert(std::lower_bound(blocked.begin(), blocked.end(), port), port);
             arm(place.subchannel);
             return false;
         }
         move_bytes(payload);
-        channel.submit(at, {.line = place.line, .op = op, .tag = take_slot(&payload)});
-        m_blocked_at = kNone;
+        channel.submit(at, {.line = place.line, .op = op, .tag = take_slot({&payload, port})});
         arm(place.subchannel);
     } else {
         payload.set_response_status(status);
-        m_answers.push(&payload);
-        m_steps.schedule(now(), Step::kRespond);
+        way.answers.push(&payload);
+        m_steps.schedule(now(), {Act::kRespond, port});
     }
     ++m_in_flight;
-    m_waiting = nullptr;
+    way.waiting = nullptr;
     return true;
 }
 
-void Ddr5Memory::end_response() {
-    m_answering->release();
-    m_answering = nullptr;
-    m_ending = false;
-    respond();
+void Ddr5Memory::end_response(std::uint32_t port) {
+    Port& way = m_ports[port];
+    way.answering->release();
+    way.answering = nullptr;
+    way.ending = false;
+    respond(port);
 }
 
 /// The waiting request tries again, or for the first time after its delay.
-void Ddr5Memory::admit_waiting() {
-    tlm::tlm_generic_payload& payload = *m_waiting;
-    if (!admit()) return;
+bool Ddr5Memory::admit_waiting(std::uint32_t port) {
+    tlm::tlm_generic_payload& payload = *m_ports[port].waiting;
+    if (!admit(port)) return false;
     tlm::tlm_phase phase = tlm::END_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    static_cast<void>(socket->nb_transport_bw(payload, phase, delay));
+    static_cast<void>(socket[static_cast<int>(port)]->nb_transport_bw(payload, phase, delay));
+    return true;
 }
 
-std::uint32_t Ddr5Memory::take_slot(tlm::tlm_generic_payload* payload) {
+/// Of those that wait for room in a subchannel, each that finds some, again and again.
+void Ddr5Memory::admit_blocked(std::uint32_t subchannel) {
+    std::vector<std::uint32_t>& blocked = m_blocked[subchannel];
+    for (std::size_t i = 0; i < blocked.size();) {
+        const std::uint32_t port = blocked[i];
+        blocked.erase(blocked.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!admit_waiting(port)) ++i;  // it waits in the same place again
+    }
+}
+
+std::uint32_t Ddr5Memory::take_slot(const Slot& slot) {
     if (m_free_slots.empty()) {
         m_free_slots.push_back(static_cast<std::uint32_t>(m_slots.size()));
-        m_slots.push_back(nullptr);
+        m_slots.push_back({});
     }
-    const std::uint32_t slot = m_free_slots.back();
+    const std::uint32_t tag = m_free_slots.back();
     m_free_slots.pop_back();
-    m_slots[slot] = payload;
-    return slot;
+    m_slots[tag] = slot;
+    return tag;
 }
 
 void Ddr5Memory::run_steps() {
-    Step step = Step::kBegin;
+    Step step;
     while (m_steps.pop_due(step)) {
-        switch (step) {
-            case Step::kBegin:
-                admit_waiting();
+        switch (step.act) {
+            case Act::kBegin:
+                static_cast<void>(admit_waiting(step.port));
                 break;
-            case Step::kEndResponse:
-                end_response();
+            case Act::kEndResponse:
+                end_response(step.port);
                 break;
-            case Step::kRespond:
-                respond();
+            case Act::kRespond:
+                respond(step.port);
                 break;
         }
     }
@@ -293,15 +310,16 @@ void Ddr5Memory::wake(std::uint32_t subchannel) {
     m_armed[subchannel] = Time::never();
     m_subchannels[subchannel].advance(now());
     collect(subchannel);
-    respond();
-    if (m_blocked_at == subchannel) admit_waiting();
+    for (const std::uint32_t port : m_answered) respond(port);
+    m_answered.clear();
+    admit_blocked(subchannel);
     arm(subchannel);
 }
 
-/// Wakes up when the subchannel has something to say, or room for the request that waits. A wake-up
+/// Wakes up when the subchannel has something to say, or room for the requests that wait. A wake-up
 /// that turns out to be early finds nothing, and arms the next.
 void Ddr5Memory::arm(std::uint32_t subchannel) {
-    const Time next = m_subchannels[subchannel].next_event(m_blocked_at == subchannel);
+    const Time next = m_subchannels[subchannel].next_event(!m_blocked[subchannel].empty());
     if (next >= m_armed[subchannel]) return;
     const Time at = now();
     m_armed[subchannel] = std::max(next, at);
@@ -310,31 +328,35 @@ void Ddr5Memory::arm(std::uint32_t subchannel) {
 
 void Ddr5Memory::collect(std::uint32_t subchannel) {
     while (const auto answer = m_subchannels[subchannel].pop_answer(now())) {
-        m_answers.push(m_slots[answer->tag]);
+        const Slot slot = m_slots[answer->tag];
+        m_ports[slot.port].answers.push(slot.payload);
+        m_answered.push_back(slot.port);
         m_free_slots.push_back(answer->tag);
     }
     tell_corrections(subchannel);
 }
 
 /// Gives answers as long as the response channel is free.
-void Ddr5Memory::respond() {
-    while (m_answering == nullptr && !m_answers.empty()) {
-        tlm::tlm_generic_payload& payload = *m_answers.front();
-        m_answers.pop();
+void Ddr5Memory::respond(std::uint32_t port) {
+    Port& way = m_ports[port];
+    while (way.answering == nullptr && !way.answers.empty()) {
+        tlm::tlm_generic_payload& payload = *way.answers.front();
+        way.answers.pop();
         --m_in_flight;
-        m_answering = &payload;
+        way.answering = &payload;
         tlm::tlm_phase phase = tlm::BEGIN_RESP;
         sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-        const tlm::tlm_sync_enum status = socket->nb_transport_bw(payload, phase, delay);
+        const tlm::tlm_sync_enum status =
+            socket[static_cast<int>(port)]->nb_transport_bw(payload, phase, delay);
         const bool ended =
             status == tlm::TLM_COMPLETED || (status == tlm::TLM_UPDATED && phase == tlm::END_RESP);
         if (!ended) return;
         if (delay != sc_core::SC_ZERO_TIME) {
-            m_ending = true;
-            m_steps.schedule(now() + from_sc_time(delay), Step::kEndResponse);
+            way.ending = true;
+            m_steps.schedule(now() + from_sc_time(delay), {Act::kEndResponse, port});
             return;
         }
-        m_answering = nullptr;
+        way.answering = nullptr;
         payload.release();
     }
 }

@@ -3,12 +3,14 @@
 /// phases (AT), and a loosely timed call on the same schedulers.
 ///
 /// A request lies inside one 64 B line; fewer bytes, or byte enables, make a write a partial one.
-/// END_REQ is withheld while the line's subchannel has no room. One event an answer, none for
-/// commands. b_transport works out its subchannel ahead of time until the answer is there, as if
-/// nothing else came meanwhile; commands given so stand, also for requests that come in between.
+/// Any number of initiators; END_REQ is withheld from one while its line's subchannel has no room,
+/// and the others go on. Where several wait for room, the one that was bound first goes first. One
+/// event an answer, none for commands. b_transport works out its subchannel ahead of time until the
+/// answer is there, as if nothing else came meanwhile; commands given so stand, also for requests
+/// that come in between.
 #pragma once
 
-#include <tlm_utils/passthrough_target_socket.h>
+#include <tlm_utils/multi_passthrough_target_socket.h>
 
 #include <cstdint>
 #include <span>
@@ -17,9 +19,9 @@
 #include <vector>
 
 #include "model/common/event_heap.h"
+#include "model/common/growing_ring.h"
 #include "model/memory/ddr5_interleave.h"
 #include "model/memory/ddr5_subchannel.h"
-#include "model/memory/growing_ring.h"
 #include "model/memory/sparse_store.h"
 
 namespace kvplane::memory {
@@ -41,7 +43,7 @@ public:
                SparseStore* bytes = nullptr);
 
     /// Addresses are offsets into the memory, up to Ddr5Config::capacity().
-    tlm_utils::passthrough_target_socket<Ddr5Memory> socket{"socket"};
+    tlm_utils::multi_passthrough_target_socket<Ddr5Memory> socket{"socket"};
 
     [[nodiscard]] const Ddr5Config& config() const { return m_config; }
     /// Brings all subchannels up to now, and sums what they did.
@@ -65,31 +67,48 @@ public:
 
 private:
     /// What an annotated delay puts off.
-    enum class Step : std::uint8_t { kBegin, kEndResponse, kRespond };
-    static constexpr std::uint32_t kNone = UINT32_MAX;
+    enum class Act : std::uint8_t { kBegin, kEndResponse, kRespond };
+    struct Step {
+        Act act = Act::kBegin;
+        std::uint32_t port = 0;
+    };
+    /// An initiator.
+    struct Port {
+        tlm::tlm_generic_payload* waiting = nullptr;     ///< BEGIN_REQ without END_REQ
+        GrowingRing<tlm::tlm_generic_payload*> answers;  ///< wait for the response channel
+        tlm::tlm_generic_payload* answering = nullptr;   ///< between BEGIN_RESP and END_RESP
+        bool ending = false;  ///< END_RESP has come, and its time has not
+    };
+    struct Slot {
+        tlm::tlm_generic_payload* payload = nullptr;
+        std::uint32_t port = 0;
+    };
 
-    void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-    tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                       sc_core::sc_time& delay);
-    unsigned int transport_dbg(tlm::tlm_generic_payload& payload);
-    bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
-    [[nodiscard]] tlm::tlm_sync_enum begin_request(tlm::tlm_generic_payload& payload,
+    void end_of_elaboration() override { m_ports.resize(socket.size()); }
+    void b_transport(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+    tlm::tlm_sync_enum nb_transport_fw(int port, tlm::tlm_generic_payload& payload,
+                                       tlm::tlm_phase& phase, sc_core::sc_time& delay);
+    unsigned int transport_dbg(int port, tlm::tlm_generic_payload& payload);
+    bool get_direct_mem_ptr(int port, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
+    [[nodiscard]] tlm::tlm_sync_enum begin_request(std::uint32_t port,
+                                                   tlm::tlm_generic_payload& payload,
                                                    tlm::tlm_phase& phase, Time delay);
 
     void run_steps();
     void run_wakes();
     void wake(std::uint32_t subchannel);
     void arm(std::uint32_t subchannel);
-    [[nodiscard]] bool admit();
-    void admit_waiting();
+    [[nodiscard]] bool admit(std::uint32_t port);
+    [[nodiscard]] bool admit_waiting(std::uint32_t port);
+    void admit_blocked(std::uint32_t subchannel);
     void collect(std::uint32_t subchannel);
     void tell_corrections(std::uint32_t subchannel);
-    void end_response();
-    void respond();
+    void end_response(std::uint32_t port);
+    void respond(std::uint32_t port);
     [[nodiscard]] tlm::tlm_response_status refuse(const tlm::tlm_generic_payload& payload) const;
     [[nodiscard]] static LineOp op_of(const tlm::tlm_generic_payload& payload);
     void move_bytes(tlm::tlm_generic_payload& payload);
-    [[nodiscard]] std::uint32_t take_slot(tlm::tlm_generic_payload* payload);
+    [[nodiscard]] std::uint32_t take_slot(const Slot& slot);
 
     Ddr5Config m_config;
     Ddr5Interleave m_interleave;
@@ -100,13 +119,11 @@ private:
     sc_core::sc_event m_wake{"wake"};
     EventHeap<Step> m_steps;
 
-    tlm::tlm_generic_payload* m_waiting = nullptr;   ///< BEGIN_REQ without END_REQ
-    std::uint32_t m_blocked_at = kNone;              ///< the subchannel that has no room for it
-    std::vector<tlm::tlm_generic_payload*> m_slots;  ///< by tag
+    std::vector<Port> m_ports;
+    std::vector<std::vector<std::uint32_t>> m_blocked;  ///< by subchannel: ports, ascending
+    std::vector<Slot> m_slots;                          ///< by tag
     std::vector<std::uint32_t> m_free_slots;
-    GrowingRing<tlm::tlm_generic_payload*> m_answers;  ///< wait for the response channel
-    tlm::tlm_generic_payload* m_answering = nullptr;   ///< between BEGIN_RESP and END_RESP
-    bool m_ending = false;                             ///< END_RESP has come, and its time has not
+    std::vector<std::uint32_t> m_answered;  ///< ports with answers of this wake-up
     std::uint32_t m_in_flight = 0;
     std::uint64_t m_wakes = 0;
 };

@@ -200,6 +200,7 @@ void Ddr5Subchannel::column(std::uint32_t bank, Cycle at) {
         read_done(index, at);
     } else {
         ++m_counters.writes;
+        if (m_live[kReads] != 0) ++m_batch;
         if (m_entries[index].origin == Origin::kEcc) ++m_counters.ecc_writes;
         if (m_entries[index].origin == Origin::kScrub) --m_rewrites;
         m_banks.write(at, bank);
@@ -273,6 +274,7 @@ void Ddr5Subchannel::choose(std::uint32_t bank) {
 void Ddr5Subchannel::set_mode(std::uint32_t mode, Cycle at) {
     m_mode = mode;
     if (mode == kWrites) m_reads_wait_since = at;
+    m_batch = 0;
     ++m_counters.turnarounds;
     m_pick_stale = true;
     for (std::uint32_t w = 0; w < 2; ++w) {
@@ -290,11 +292,12 @@ void Ddr5Subchannel::update_mode(Cycle at) {
         if (writes > m_config.write_high || (reads == 0 && writes != 0)) set_mode(kWrites, at);
         return;
     }
+    if (writes == 0 || (writes < m_config.write_low && reads != 0)) return set_mode(kReads, at);
+    // Writes that come meanwhile wait for the next batch, and that for the reads.
     const bool starved = reads != 0 && at - m_reads_wait_since > m_starvation;
-    if (starved) m_owed_reads = reads;
-    if (starved || writes == 0 || (writes < m_config.write_low && reads != 0)) {
-        set_mode(kReads, at);
-    }
+    if (!starved && m_batch < m_config.write_batch()) return;
+    m_owed_reads = reads;
+    set_mode(kReads, at);
 }
 
 void Ddr5Subchannel::forget_opened(std::uint32_t bank) {

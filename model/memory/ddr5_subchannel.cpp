@@ -79,7 +79,8 @@ bool Ddr5Subchannel::can_accept(LineOp op) const {
         ++writes;
     }
     // A read that waits for its check bits keeps its place; the patrol scrub's has one of its own.
-    return queued_reads() + reads <= m_config.read_queue && m_host_reads < m_config.read_queue &&
+    if (op == LineOp::kRead && m_host_reads == m_config.read_queue) return false;
+    return queued_reads() + reads <= m_config.read_queue &&
            queued_writes() + m_reserved_writes + writes <= m_config.write_queue;
 }
 

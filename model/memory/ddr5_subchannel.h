@@ -22,12 +22,12 @@
 #include <utility>
 #include <vector>
 
+#include "model/common/growing_ring.h"
 #include "model/memory/address_map.h"
 #include "model/memory/ddr5_config.h"
 #include "model/memory/dram_banks.h"
 #include "model/memory/dram_refresh.h"
 #include "model/memory/ecc_buffer.h"
-#include "model/memory/growing_ring.h"
 
 namespace kvplane::memory {
 
@@ -246,7 +246,8 @@ private:
     std::array<Candidate, DramBanks::kMostBanks> m_candidates{};
 
     std::uint32_t m_mode = kReads;
-    std::uint32_t m_owed_reads = 0;  ///< reads that go before any write after starving
+    std::uint32_t m_owed_reads = 0;  ///< reads that go before any write after a long batch
+    std::uint32_t m_batch = 0;       ///< writes since the last turn that reads have waited for
     Cycle m_reads_wait_since = 0;    ///< in a batch of writes
     Cycle m_starvation;
     Cycle m_data_delay;  ///< column command to last data, cycles

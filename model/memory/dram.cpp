@@ -36,6 +36,7 @@ Dram::Dram(const DramConfig& config)
     m_read_to_data = clock.at(t.cl + t.burst);
     m_write_to_data = clock.at(t.cwl + t.burst);
     m_row_opens = clock.at(t.rcd);
+    m_reopens = clock.at(t.rp + t.rcd);
     m_read_to_write = clock.at(std::max<Cycle>(0, t.cl - t.cwl) + t.burst + t.rtw_gap);
     m_write_to_read = clock.at(t.cwl + t.burst + t.wtr_s);
     const Time activates{std::max(clock.at(t.faw).ps / 4, clock.at(t.rrd_s).ps)};
@@ -168,6 +169,64 @@ Time Dram::access_line(Time now, Dpa line, bool write, Ratio flow_share) {
     free_at = start + service;
     // Its own line's share of the service is within idle_latency(); the rest is waiting.
     return start + (service - m_line_service) + idle_latency();
+}
+
+Time Dram::begin_run(Time at, Dpa start, Bytes size, const RunLoad& load) {
+    const Bytes run = m_config.device ? m_config.device->interleave : size;
+    const std::uint64_t runs = std::max<std::uint64_t>(1, size / run);
+    Time data;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(runs, m_free_at.size()); ++i) {
+        const Dpa line{start.value + i * run.count};
+        data = std::max(data, access_line(at, line, false, load.flow_share));
+    }
+    if (m_config.device) {
+        const Batches batches = batches_of(load.written);
+        const Time stall = std::max(batches.longest_wait, refresh_stall(at, size, load, batches));
+        data = std::max(data, at + idle_latency() + stall);
+    }
+    return data + m_line_service;
+}
+
+/// Of refreshes that last, or begin while a run is read. The later one begins, the more of the run
+/// has been read ahead by then, faster than it leaves. Writes that have come meanwhile go before
+/// the reads behind it.
+Time Dram::refresh_stall(Time at, Bytes size, const RunLoad& load, const Batches& batches) {
+    const Rate read = bandwidth();
+    if (read <= load.out) return {};  // each refresh is felt, as bandwidth
+    const Time reading = transfer_time(size, read);
+    Time longest;
+    for (Queue& queue : m_queues) {
+        const Time left = queue.rows.after_refresh(at) - at;
+        if (left > Time{}) longest = std::max(longest, left + batches.behind_refresh);
+        const Time until = queue.rows.next_refresh(at) - at;
+        if (until >= reading) continue;
+        const auto ahead = static_cast<std::int64_t>(
+            static_cast<Uint128>(until.ps) * (read.bytes_per_second - load.out.bytes_per_second) /
+            load.out.bytes_per_second);
+        longest =
+            std::max(longest, queue.rows.refresh_time() + batches.behind_refresh - Time{ahead});
+    }
+    return longest;
+}
+
+/// A batch takes in what comes while it lasts, and leaves rows to be opened anew. Each subchannel
+/// is in one for a share u of the time, and anywhere in it: of n such waits, parts of a batch, the
+/// longest is on average 1 - (1 - (1 - u)^(n + 1)) / (u (n + 1)).
+Dram::Batches Dram::batches_of(Rate written) const {
+    if (written.bytes_per_second == 0) return {};
+    const auto n = static_cast<double>(m_free_at.size());
+    const double gap = static_cast<double>(transfer_time(kLine, written).ps) * n;
+    const auto service = static_cast<double>(m_line_service.ps);
+    const double lines = m_config.write_batch / (1 - std::min(0.9, service / gap));
+    const double batch =
+        lines * service + static_cast<double>((m_config.turnaround * 2 + m_reopens).ps);
+    const double u = std::min(1.0, batch / (lines * gap));
+    double idle = 1;
+    for (std::size_t i = 0; i <= m_free_at.size(); ++i) idle *= 1 - u;
+    const auto refresh = static_cast<double>(m_queues.front().rows.refresh_time().ps);
+    const double behind = std::min(1.0, refresh / gap / m_config.write_batch);
+    return {{static_cast<std::int64_t>(batch * (1 - (1 - idle) / (u * (n + 1))))},
+            {static_cast<std::int64_t>(batch * behind)}};
 }
 
 }  // namespace kvplane::memory

@@ -68,6 +68,17 @@ public:
     /// transfers.
     [[nodiscard]] Time access_line(Time now, Dpa line, bool write, Ratio flow_share);
 
+    /// What a run of lines leaves beside.
+    struct RunLoad {
+        Rate out;          ///< at which its lines leave, in order
+        Rate written;      ///< by transfers, at the same time
+        Ratio flow_share;  ///< as of access_line()
+    };
+    /// When the first lines of a run that is read from `at` on can leave, so that none of it has to
+    /// wait for those after it. One subchannel that refreshes, or that drains a batch of writes,
+    /// holds up what all others have read, until so much is read ahead that it does not matter.
+    [[nodiscard]] Time begin_run(Time at, Dpa start, Bytes size, const RunLoad& load);
+
 private:
     /// A line, and the parts in a million of the DRAM that transfers leave.
     struct Request {
@@ -99,6 +110,14 @@ private:
         Time opens;
         Time hits;
     };
+    /// What a run of reads over all subchannels waits for batches of writes.
+    struct Batches {
+        Time longest_wait;    ///< for one of those that last, in the mean
+        Time behind_refresh;  ///< for one whose writes came during a refresh, in the mean
+    };
+    [[nodiscard]] Batches batches_of(Rate written) const;
+    [[nodiscard]] Time refresh_stall(Time at, Bytes size, const RunLoad& load,
+                                     const Batches& batches);
     [[nodiscard]] Cost cost_of(Time random, Time activates) const;
     [[nodiscard]] Time access_row(Time at, Dpa line, bool write, std::int64_t left);
     [[nodiscard]] Time read_row(Queue& queue, Time at, Time& free_at, const Request& read);
@@ -118,6 +137,7 @@ private:
     Time m_read_to_write;
     Time m_write_to_read;
     Time m_row_opens;
+    Time m_reopens;               ///< one row closed, and another opened
     std::uint64_t m_lines = 0;    ///< of the device
     std::vector<Time> m_free_at;  ///< by subchannel
     Time m_blocked;               ///< until when a full queue keeps requests waiting

@@ -55,8 +55,7 @@ DramConfig burst_config(const Ddr5Config& line) {
     burst.ecc = line.ecc;
     burst.controller = line.controller;
     burst.closed_row = clock.at(1 + t.rcd + t.cl + t.burst);
-    // From above the high watermark to below the low one.
-    burst.write_batch = line.write_high - line.write_low + 2;
+    burst.write_batch = line.write_batch();
 
     using enum DramPattern;
     const std::int64_t pins = transfer_time(kLine, pin_rate(t, line.geometry)).ps;

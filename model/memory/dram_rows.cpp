@@ -41,6 +41,12 @@ Time DramRows::after_refresh(Time at) {
     return due == kNone ? at : std::max(at, m_clock.at(end_of_refresh(0, due)));
 }
 
+Time DramRows::next_refresh(Time at) const {
+    if (!m_stops) return Time::never();
+    const Cycle last = last_refresh(0, m_clock.first_at(at));
+    return m_clock.at(last == kNone ? m_offset + m_interval : last + m_interval);
+}
+
 /// A refresh waits until all rows may be closed, closes them, and takes its time.
 Cycle DramRows::end_of_refresh(std::uint32_t bank, Cycle due) {
     if (m_same_bank) {

@@ -26,6 +26,10 @@ public:
     [[nodiscard]] Ratio running() const;
     /// `at`, or the end of the refresh that stops the subchannel then.
     [[nodiscard]] Time after_refresh(Time at);
+    /// When the next refresh falls due that stops the subchannel; Time::never() where none does.
+    [[nodiscard]] Time next_refresh(Time at) const;
+    /// How long one stops it, its rows closed first.
+    [[nodiscard]] Time refresh_time() const { return m_clock.at(m_timing.rp + m_refresh); }
     [[nodiscard]] std::uint32_t bank_of(std::uint64_t line) const { return m_map.place(line).bank; }
     struct Access {
         Time data;            ///< its last data

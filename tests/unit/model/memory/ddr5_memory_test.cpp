@@ -115,6 +115,11 @@ protected:
         initiator = std::make_unique<Initiator>("initiator");
         initiator->socket.bind(memory->socket);
     }
+    /// For loosely timed calls from outside of a process.
+    void build_and_start(const Ddr5Config& config) {
+        build(config);
+        sc_core::sc_start(1, sc_core::SC_PS);
+    }
     void add(tlm::tlm_command command, std::uint64_t address, unsigned length = 64,
              Time delay = {}) {
         initiator->items.push_back({command, address, length, delay});
@@ -175,7 +180,7 @@ TEST_F(Ddr5MemoryTest, EveryRequestIsAnsweredOnceUnderBackPressure) {
 TEST_F(Ddr5MemoryTest, APatrolScrubTakesNoPlaceOfTheQueue) {
     for (const DramPreset preset : {DramPreset::kDdr5At5600B, DramPreset::kDdr4At3200AA}) {
         for (const std::uint32_t depth : {2U, 4U, 32U}) {
-            for (const Time interval : {Time::from_ns(100), Time::from_us(3)}) {
+            for (const Time interval : {Time::from_ns(100), Time::from_us(1)}) {
                 for (std::uint64_t seed = 1; seed <= 8; ++seed) {
                     Ddr5Config config = Ddr5Config::of(preset);
                     config.read_queue = depth;
@@ -221,6 +226,51 @@ TEST_F(Ddr5MemoryTest, SubchannelsWorkAtOnce) {
     EXPECT_LT(4'000 * 64 / (one * 1e-3), 38.4);
 }
 
+/// One initiator waits for room in a subchannel; another's lines of the next one pass it.
+TEST_F(Ddr5MemoryTest, AnInitiatorThatWaitsHoldsUpNoOther) {
+    Ddr5Config config;
+    config.interleave = kLine;
+    const auto last = [&](bool crowded) {
+        build(config);
+        Initiator other("other");
+        other.socket.bind(memory->socket);
+        for (std::uint64_t i = 0; crowded && i < 500; ++i) add(tlm::TLM_READ_COMMAND, 128 * i);
+        initiator->outstanding = 500;
+        for (std::uint64_t i = 0; i < 10; ++i) {
+            other.items.push_back({.address = 128 * i + 64, .delay = {}});
+        }
+        sc_core::sc_start();
+        EXPECT_EQ(initiator->held_back > 100, crowded);
+        EXPECT_EQ(other.held_back, 0U);
+        const Time end = other.answered.back();
+        initiator.reset();
+        memory.reset();
+        return end;
+    };
+    const Time alone = last(false);
+    fresh_kernel();
+    EXPECT_EQ(last(true), alone);
+}
+
+/// Where two wait for room, the one that was bound first goes first; of both, all are answered.
+TEST_F(Ddr5MemoryTest, TheFirstInitiatorGoesFirst) {
+    Ddr5Config config;
+    config.channels = 1;
+    build(config);
+    Initiator other("other");
+    other.socket.bind(memory->socket);
+    for (std::uint64_t i = 0; i < 2'000; ++i) {
+        add(tlm::TLM_READ_COMMAND, 64 * i);
+        other.items.push_back({.address = 64 * (2'000 + i), .delay = {}});
+    }
+    initiator->outstanding = other.outstanding = 200;
+    sc_core::sc_start();
+    ASSERT_EQ(initiator->answered.size(), 2'000U);
+    ASSERT_EQ(other.answered.size(), 2'000U);
+    EXPECT_LT(initiator->answered.back() * 5, other.answered.back() * 4);
+    EXPECT_EQ(memory->in_flight(), 0U);
+}
+
 TEST_F(Ddr5MemoryTest, WhatIsNoLineIsRefused) {
     build({});
     const std::uint64_t end = memory->config().capacity().count;
@@ -238,7 +288,7 @@ TEST_F(Ddr5MemoryTest, WhatIsNoLineIsRefused) {
 }
 
 TEST_F(Ddr5MemoryTest, LooseCallsKeepBytesAndTakeTheSameTime) {
-    build({});
+    build_and_start({});
     test::LinePool pool(false);
     const auto call = [&](tlm::tlm_command command, std::uint64_t address, unsigned char fill,
                           std::int64_t at_ns) {
@@ -289,7 +339,7 @@ TEST_F(Ddr5MemoryTest, HeatDoublesRefreshes) {
 }
 
 TEST_F(Ddr5MemoryTest, EnablesOfNoLengthAreRefused) {
-    build({});
+    build_and_start({});
     test::LinePool pool(false);
     tlm::tlm_generic_payload& payload = pool.take(tlm::TLM_WRITE_COMMAND, 0);
     unsigned char enable = TLM_BYTE_ENABLED;
@@ -302,7 +352,7 @@ TEST_F(Ddr5MemoryTest, EnablesOfNoLengthAreRefused) {
 
 /// Enables that leave nothing out make no partial write.
 TEST_F(Ddr5MemoryTest, AllBytesEnabledAreAWholeLine) {
-    build({});
+    build_and_start({});
     test::LinePool pool(false);
     tlm::tlm_generic_payload& payload = pool.take(tlm::TLM_WRITE_COMMAND, 0);
     unsigned char enable = TLM_BYTE_ENABLED;
@@ -316,7 +366,7 @@ TEST_F(Ddr5MemoryTest, AllBytesEnabledAreAWholeLine) {
 }
 
 TEST_F(Ddr5MemoryTest, ByteEnablesMakeAWritePartial) {
-    build({});
+    build_and_start({});
     test::LinePool pool(false);
     tlm::tlm_generic_payload& payload = pool.take(tlm::TLM_WRITE_COMMAND, 0);
     std::memset(payload.get_data_ptr(), 0xFF, 64);

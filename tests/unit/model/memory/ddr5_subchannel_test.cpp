@@ -237,30 +237,62 @@ TEST(Ddr5SubchannelTest, ARowHitDoesNotPassARequestForEver) {
     EXPECT_LT(late, Time::from_us(5));
 }
 
-TEST(Ddr5SubchannelTest, AReadWaitsNoLongerThanItMayBehindWrites) {
-    const auto waits = [](Time starvation) {
-        Ddr5Config config = bare();
-        config.starvation = starvation;
-        Ddr5Subchannel channel(config);
-        RandomStream random(3, "writes");
-        Time now{};
-        std::uint32_t tag = 1;
-        while (now < Time::from_us(40)) {
-            channel.advance(now);
-            while (const auto answer = channel.pop_answer(now)) {
-                if (answer->tag == 0) return answer->at;
-            }
-            while (channel.can_accept(LineOp::kWrite)) {
-                const std::uint64_t line = random.uniform(config.data_lines());
-                channel.submit(now, {line, LineOp::kWrite, tag++});
-                if (tag == 100) channel.submit(now, {77, LineOp::kRead, 0});
-            }
-            now = channel.next_event(true);
+/// When a read is answered among writes at random that never let up.
+Time read_among_writes(const Ddr5Config& config) {
+    Ddr5Subchannel channel(config);
+    RandomStream random(3, "writes");
+    Time now{};
+    std::uint32_t tag = 1;
+    while (now < Time::from_us(200)) {
+        channel.advance(now);
+        while (const auto answer = channel.pop_answer(now)) {
+            if (answer->tag == 0) return answer->at;
         }
-        return now;
-    };
-    EXPECT_LT(waits(Time::from_us(1)), Time::from_us(3));
-    EXPECT_GT(waits(Time::from_us(10)), Time::from_us(10));
+        while (channel.can_accept(LineOp::kWrite)) {
+            const std::uint64_t line = random.uniform(config.data_lines());
+            channel.submit(now, {line, LineOp::kWrite, tag++});
+            if (tag == 100) channel.submit(now, {77, LineOp::kRead, 0});
+        }
+        now = channel.next_event(true);
+    }
+    return now;
+}
+
+TEST(Ddr5SubchannelTest, AReadWaitsNoLongerThanItMayBehindWrites) {
+    Ddr5Config config = bare();
+    config.write_queue = 1024;
+    config.write_high = 1000;
+    config.starvation = Time::from_us(1);
+    EXPECT_LT(read_among_writes(config), Time::from_us(2));
+    config.starvation = Time::from_us(10);
+    EXPECT_GT(read_among_writes(config), Time::from_us(3)) << "a thousand writes";
+}
+
+/// Writes that come during a batch do not prolong it while a read waits.
+TEST(Ddr5SubchannelTest, AReadWaitsForOneBatchOfWrites) {
+    Ddr5Config config = bare();
+    config.starvation = Time::from_us(100);
+    const Time batch = read_among_writes(config);
+    EXPECT_LT(batch, Time::from_us(3));
+    config.write_queue = 512;
+    config.write_high = 500;
+    const Time longer = read_among_writes(config);
+    EXPECT_GT(longer, batch * 2);
+    EXPECT_LT(longer, Time::from_us(40));
+}
+
+/// A full queue of reads keeps no write waiting, nor the other way round.
+TEST(Ddr5SubchannelTest, QueuesFillApart) {
+    for (const bool reads : {true, false}) {
+        const Ddr5Config config = bare();
+        Ddr5Subchannel channel(config);
+        const LineOp full = reads ? LineOp::kRead : LineOp::kWrite;
+        const LineOp other = reads ? LineOp::kWrite : LineOp::kRead;
+        std::uint32_t taken = 0;
+        for (; channel.can_accept(full); ++taken) channel.submit({}, {taken, full, taken});
+        EXPECT_GE(taken, 31U);
+        EXPECT_TRUE(channel.can_accept(other));
+    }
 }
 
 TEST(Ddr5SubchannelTest, IdleTimeNeedsNoEventsAndLosesNoRefresh) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace kvplane::memory {
+namespace kvplane {
 
 template <class T>
 class GrowingRing {
@@ -41,4 +41,4 @@ private:
     std::uint64_t m_tail = 0;
 };
 
-}  // namespace kvplane::memory
+}  // namespace kvplane
