@@ -31,6 +31,7 @@ public:
     /// Takes the next event that is due; false where none is, and then the sc_event is armed for
     /// the next one.
     [[nodiscard]] bool pop_due(T& what) {
+        if (m_armed <= now()) m_armed = Time::never();  // it has fired
         if (m_heap.empty()) return false;
         if (m_heap.front().at > now()) {
             arm();
@@ -48,6 +49,7 @@ public:
     void clear() {
         m_heap.clear();
         m_event.cancel();
+        m_armed = Time::never();
     }
 
 private:
@@ -62,10 +64,18 @@ private:
         }
     };
 
-    void arm() { m_event.notify(to_sc_time(m_heap.front().at - now())); }
+    /// Has the event pending for the earliest of all, and for nothing else.
+    void arm() {
+        const Time at = m_heap.front().at;
+        if (at == m_armed) return;
+        m_event.cancel();
+        m_event.notify(to_sc_time(at - now()));
+        m_armed = at;
+    }
 
     std::vector<Pending> m_heap;
     std::uint64_t m_sequence = 0;
+    Time m_armed = Time::never();  ///< when m_event fires
     sc_core::sc_event m_event;
 };
 

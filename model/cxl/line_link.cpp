@@ -57,19 +57,19 @@ void LineLink::start(Direction direction) {
     if (sender.tail - sender.head == sender.flying.size()) {
         std::vector<Delivery> larger(sender.flying.size() * 2);
         for (std::uint64_t i = sender.head; i != sender.tail; ++i) {
-            std::swap(larger[i % larger.size()], sender.flying[i % sender.flying.size()]);
+            std::swap(larger[i & (larger.size() - 1)], sender.flying[sender.at(i)]);
         }
         sender.flying.swap(larger);
     }
     const Time begin = sender.start;
-    sender.wire.send(begin, sender.flying[sender.tail++ % sender.flying.size()]);
+    sender.wire.send(begin, sender.flying[sender.at(sender.tail++)]);
     rearm(direction, begin);
 }
 
 void LineLink::arrive(Direction direction) {
     Side& sender = side(direction);
     // The delivery may be overwritten while the client pushes: take it out of the ring.
-    std::swap(m_arrived, sender.flying[sender.head++ % sender.flying.size()]);
+    std::swap(m_arrived, sender.flying[sender.at(sender.head++)]);
     const Time at = m_arrived.arrival;
     if (m_arrived.credits.any()) {
         side(opposite(direction)).wire.grant(m_arrived.credits, at);

@@ -58,8 +58,11 @@ private:
         std::uint64_t head = 0;
         std::uint64_t tail = 0;
 
+        [[nodiscard]] std::size_t at(std::uint64_t number) const {
+            return number & (flying.size() - 1);
+        }
         [[nodiscard]] Time arrival() const {
-            return head == tail ? Time::never() : flying[head % flying.size()].arrival;
+            return head == tail ? Time::never() : flying[at(head)].arrival;
         }
     };
 

@@ -75,7 +75,7 @@ void Ddr5Memory::tell_corrections(std::uint32_t subchannel) {
 void Ddr5Memory::set_thermal(const DramThermal& thermal) {
     for (std::uint32_t i = 0; i < m_subchannels.size(); ++i) {
         m_subchannels[i].set_thermal(now(), thermal);
-        arm(i);
+        arm(i, now());
     }
 }
 
@@ -144,7 +144,7 @@ void Ddr5Memory::b_transport(int /*port*/, tlm::tlm_generic_payload& payload,
     const Time answered = subchannel.take_answer(kLooseTag);
     delay = to_sc_time(answered - now());
     tell_corrections(place.subchannel);
-    arm(place.subchannel);
+    arm(place.subchannel, now());
 }
 
 unsigned int Ddr5Memory::transport_dbg(int /*port*/, tlm::tlm_generic_payload& payload) {
@@ -223,12 +223,12 @@ bool Ddr5Memory::admit(std::uint32_t port) {
         if (!channel.can_accept(op)) {
             std::vector<std::uint32_t>& blocked = m_blocked[place.subchannel];
             blocked.insert(std::lower_bound(blocked.begin(), blocked.end(), port), port);
-            arm(place.subchannel);
+            arm(place.subchannel, at);
             return false;
         }
         move_bytes(payload);
         channel.submit(at, {.line = place.line, .op = op, .tag = take_slot({&payload, port})});
-        arm(place.subchannel);
+        arm(place.subchannel, at);
     } else {
         payload.set_response_status(status);
         way.answers.push(&payload);
@@ -298,36 +298,36 @@ void Ddr5Memory::run_steps() {
 void Ddr5Memory::run_wakes() {
     ++m_wakes;
     const Time at = now();
-    Time next = Time::never();
+    m_waking = true;
     for (std::uint32_t i = 0; i < m_armed.size(); ++i) {
-        if (m_armed[i] <= at) wake(i);
+        if (m_armed[i] <= at) wake(i, at);
     }
-    for (const Time armed : m_armed) next = std::min(next, armed);
+    m_waking = false;
+    const Time next = *std::min_element(m_armed.begin(), m_armed.end());
     if (next != Time::never()) m_wake.notify(to_sc_time(next - at));
 }
 
-void Ddr5Memory::wake(std::uint32_t subchannel) {
+void Ddr5Memory::wake(std::uint32_t subchannel, Time at) {
     m_armed[subchannel] = Time::never();
-    m_subchannels[subchannel].advance(now());
-    collect(subchannel);
+    m_subchannels[subchannel].advance(at);
+    collect(subchannel, at);
     for (const std::uint32_t port : m_answered) respond(port);
     m_answered.clear();
     admit_blocked(subchannel);
-    arm(subchannel);
+    arm(subchannel, at);
 }
 
 /// Wakes up when the subchannel has something to say, or room for the requests that wait. A wake-up
 /// that turns out to be early finds nothing, and arms the next.
-void Ddr5Memory::arm(std::uint32_t subchannel) {
+void Ddr5Memory::arm(std::uint32_t subchannel, Time at) {
     const Time next = m_subchannels[subchannel].next_event(!m_blocked[subchannel].empty());
     if (next >= m_armed[subchannel]) return;
-    const Time at = now();
     m_armed[subchannel] = std::max(next, at);
-    m_wake.notify(to_sc_time(m_armed[subchannel] - at));
+    if (!m_waking) m_wake.notify(to_sc_time(m_armed[subchannel] - at));
 }
 
-void Ddr5Memory::collect(std::uint32_t subchannel) {
-    while (const auto answer = m_subchannels[subchannel].pop_answer(now())) {
+void Ddr5Memory::collect(std::uint32_t subchannel, Time at) {
+    while (const auto answer = m_subchannels[subchannel].pop_answer(at)) {
         const Slot slot = m_slots[answer->tag];
         m_ports[slot.port].answers.push(slot.payload);
         m_answered.push_back(slot.port);

@@ -96,12 +96,12 @@ private:
 
     void run_steps();
     void run_wakes();
-    void wake(std::uint32_t subchannel);
-    void arm(std::uint32_t subchannel);
+    void wake(std::uint32_t subchannel, Time at);
+    void arm(std::uint32_t subchannel, Time at);
     [[nodiscard]] bool admit(std::uint32_t port);
     [[nodiscard]] bool admit_waiting(std::uint32_t port);
     void admit_blocked(std::uint32_t subchannel);
-    void collect(std::uint32_t subchannel);
+    void collect(std::uint32_t subchannel, Time at);
     void tell_corrections(std::uint32_t subchannel);
     void end_response(std::uint32_t port);
     void respond(std::uint32_t port);
@@ -117,6 +117,7 @@ private:
     std::vector<Ddr5Subchannel> m_subchannels;
     std::vector<Time> m_armed;  ///< of each subchannel: when to wake it up
     sc_core::sc_event m_wake{"wake"};
+    bool m_waking = false;  ///< who wakes up will see what is armed meanwhile
     EventHeap<Step> m_steps;
 
     std::vector<Port> m_ports;
