@@ -95,7 +95,9 @@ void describe_controller(Table& t, memory::Ddr5Config& c) {
     t.key("write_high", c.write_high, mark,
           {kSimulated, "Ramulator: 0.8 of the queue", "With more writes waiting, they go first."});
     t.key("write_low", c.write_low, mark,
-          {kSimulated, "Ramulator: 0.2 of the queue", "Until fewer are left."});
+          {kSimulated, "Ramulator: 0.2 of the queue",
+           "Until fewer are left, or while reads wait as many are written as lie between the "
+           "marks."});
     t.key("starvation", c.starvation, between<Time>(kShortest, kLongest),
           {kAssumed, "assumed", "A row hit passes no request that has waited for longer."});
     t.key("refresh", c.refresh,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <systemc>
+#include <tlm>
 
 #include "model/common/event_heap.h"
 #include "model/common/histogram.h"
@@ -14,10 +15,9 @@
 
 namespace kvplane::explore {
 
-/// A host that reads random lines of a card over CXL.mem beside whatever else is under way: one
-/// every microsecond on average, so that it is no load itself. At burst fidelity, where an answer
-/// tells its own time.
-class HostReader final : public sc_core::sc_module {
+/// A host that reads random lines of a card over CXL.mem beside whatever else is under way: one at
+/// a time, 0.25 us on average after the last, so that it is no load itself.
+class HostReader final : public sc_core::sc_module, private tlm::tlm_mm_interface {
 public:
     /// Reads the first `span` bytes; host address = device address.
     HostReader(sc_core::sc_module_name name, Bytes span, std::uint64_t seed);
@@ -33,11 +33,17 @@ public:
 private:
     void run();
     void read();
+    tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                sc_core::sc_time& delay);
+    void answered(Time at);
+    void free(tlm::tlm_generic_payload*) override {}
 
     std::uint64_t m_lines;
     RandomStream m_random;
     EventHeap<std::uint8_t> m_events;
     std::array<std::uint8_t, kLine.count> m_line{};
+    tlm::tlm_generic_payload m_payload;  ///< of the one read
+    Time m_asked;
     bool m_reading = false;
     Histogram m_latency;
 };

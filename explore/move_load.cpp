@@ -25,6 +25,8 @@ using driver::MoveKind;
 
 /// Orders of an open loop that may be in flight before blocks are ordered twice.
 constexpr std::uint64_t kOpenDepth = 2048;
+/// What a host reads lines of, at least: rows that the moves leave open are few among its own.
+constexpr Bytes kHostSpan = Bytes::from_mib(256);
 /// Blocks that are written to the tier by one order before the load begins.
 constexpr std::uint64_t kFillRun = 1024;
 
@@ -312,15 +314,15 @@ void check(const MoveLoad& load) {
 
 MoveMeasure measure_moves(const RunConfig& config, const MoveLoad& load) {
     check(load);
-    if (load.host_reads && (config.card.mem.fidelity != cxl::LinkFidelity::kBurst ||
-                            config.driver.queue == driver::QueuePlace::kHdm)) {
-        throw InvariantError("move load: host reads are at burst fidelity, without rings in hdm");
+    if (load.host_reads && config.driver.queue == driver::QueuePlace::kHdm) {
+        throw InvariantError("move load: host reads beside rings in hdm");
     }
     const Kernel kernel;
     const std::vector<Pool> pools = pools_of(load);
     const std::uint32_t blocks = all_blocks(pools);
     RunConfig sized = config;
     sized.card.tier_capacity = engine::kGranule * engine::granules(load.block) * blocks;
+    if (load.host_reads) sized.card.tier_capacity = std::max(sized.card.tier_capacity, kHostSpan);
     const std::unique_ptr<index::TlmIndex> index = make_index(sized.card.index);
     gpu::HbmPool hbm(blocks, load.block, false);
     driver::MoveMetrics metrics;

@@ -41,8 +41,8 @@ struct MoveLoad {
     std::uint64_t warm_up = 100;  ///< orders of the first flow that are not counted
     std::uint64_t orders = 1000;  ///< of the first flow that are
     std::uint64_t seed = 1;       ///< of the times of open loops
-    /// While the first flow is measured, a host reads lines of the card beside it (HostReader). At
-    /// burst fidelity, and not with rings in the card's memory.
+    /// While the first flow is measured, a host reads lines of the card beside it (HostReader). Not
+    /// with rings in the card's memory.
     bool host_reads = false;
 };
 

@@ -20,7 +20,6 @@ namespace {
 struct Part {
     const char* name;
     ValidationPart (*make)(const ValidateOptions&);
-    bool only_by_name = false;  ///< it takes minutes, and is not within its tolerances yet
 };
 
 /// What has its numbers in its rows: no config is read, and none can be set.
@@ -70,12 +69,13 @@ RunConfig fidelity_config(const ValidateOptions& options) {
     return config;
 }
 
+/// Lines of a host, and then moves.
 ValidationPart fidelity(const ValidateOptions& options) {
-    return {validate_fidelity(fidelity_config(options).card)};
-}
-
-ValidationPart move_fidelity(const ValidateOptions& options) {
-    return {validate_move_fidelity(fidelity_config(options))};
+    const RunConfig config = fidelity_config(options);
+    ValidationPart part{validate_fidelity(config.card)};
+    std::vector<ValidationRow> moves = validate_move_fidelity(config);
+    std::move(moves.begin(), moves.end(), std::back_inserter(part.rows));
+    return part;
 }
 
 /// Every card of the folder, in order of names, has curves; some have measurements.
@@ -111,7 +111,6 @@ constexpr Part kParts[] = {{"link", &rows_alone<&validate_link>},
                            {"cards", &cards},
                            {"host-copies", &host_copies},
                            {"fidelity", &fidelity},
-                           {"move-fidelity", &move_fidelity, true},
                            {"saturation", &saturation},
                            {"host-reads", &host_reads}};
 
@@ -244,7 +243,7 @@ int validate(const ValidateOptions& options, std::ostream& out) {
     ValidationPart all;
     bool known = options.only.empty();
     for (const Part& part : kParts) {
-        if (options.only.empty() ? part.only_by_name : options.only != part.name) continue;
+        if (!options.only.empty() && options.only != part.name) continue;
         known = true;
         ValidationPart more = part.make(options);
         std::move(more.rows.begin(), more.rows.end(), std::back_inserter(all.rows));

@@ -72,7 +72,8 @@ struct ValidationPart {
 /// name its DRAM's device.
 [[nodiscard]] std::vector<ValidationRow> validate_fidelity(const card::CardConfig& card);
 
-/// The same for its moves: promotions and demotions, alone and mixed, by block size and load.
+/// The same for its moves: promotions and demotions, alone and mixed, by block size and load, and a
+/// host's reads beside them.
 [[nodiscard]] std::vector<ValidationRow> validate_move_fidelity(const RunConfig& config);
 
 /// The data plane at its limits, against slot and TLP arithmetic: promotions and demotions by

@@ -17,6 +17,8 @@ constexpr double kBandwidth = 0.01;
 /// Percentiles, and where blocks are small or the open load is high.
 constexpr double kLatency = 0.03;
 constexpr double kSmallLatency = 0.05;
+constexpr double kHostMedian = 0.03;
+constexpr double kHostTail = 0.10;
 
 struct Size {
     const char* name;
@@ -53,6 +55,7 @@ public:
         if (mix.demotes) load.flows.push_back({.kind = MoveKind::kDemote, .depth = size.depth});
         load.warm_up = 2 * size.depth;
         load.orders = size.orders;
+        load.host_reads = true;
         const MoveMeasure peak = measure_moves(m_line, load);
         for (const Load& share : kLoads) {
             if (share.share == 1) {
@@ -86,6 +89,12 @@ private:
                     us(burst.flows[i].latency.percentile(per_mille)), tolerance);
             }
         }
+        const std::string host =
+            fmt::format("fidelity-{}-{}-{}-host-read", mix.name, size.name, share.name);
+        row(host + "-p50", us(line.host_read.percentile(500)), us(burst.host_read.percentile(500)),
+            kHostMedian);
+        row(host + "-p99", us(line.host_read.percentile(990)), us(burst.host_read.percentile(990)),
+            kHostTail);
     }
     static double us(Time time) { return time.us(); }
     void row(const std::string& id, double line, double burst, double tolerance) {

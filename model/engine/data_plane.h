@@ -260,6 +260,7 @@ private:
     void flush(std::uint32_t queue);
     void arm_movers();
     [[nodiscard]] std::unique_ptr<Movers> make_movers();
+    [[nodiscard]] memory::Dram::Transfers transfers();
     [[nodiscard]] Time first_data(const MoveJob::Block& block, Time at);
     [[nodiscard]] Dpa move_address(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
                                    Bytes offset) const override;
@@ -345,6 +346,13 @@ private:
     std::array<Bulk, 2> m_bulk{};
     std::array<std::uint64_t, 2> m_host_lines{};  ///< read, written; in the open window
     bool m_host_window_open = false;
+    /// What has moved until lately, and how fast in the time before.
+    struct Lately {
+        Time at;
+        Bytes moved;
+        Rate rate;
+    };
+    Lately m_lately;
     bool m_halted = false;
     bool m_link_down = false;
     DataPlaneCounters m_counters;

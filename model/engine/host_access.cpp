@@ -26,7 +26,7 @@ Ratio DataPlane::queued(Dpa line) {
 }
 
 Time DataPlane::read_record_line(Time at, std::uint64_t line) {
-    return m_dram.access_line(at, {line * kLine.count}, false, other_load());
+    return m_dram.access_line(at, {line * kLine.count}, false, {.share = other_load()});
 }
 
 std::optional<block::BlockKey> DataPlane::key_of(std::uint32_t frame) {
@@ -39,7 +39,25 @@ Time DataPlane::access_line(Time at, Dpa line, bool write) {
         m_host_window_open = true;
         m_events.schedule(now() + kHostWindow, {Step::kHost, 0});
     }
-    return m_dram.access_line(at, line, write, other_load());
+    return m_dram.access_line(at, line, write, transfers());
+}
+
+memory::Dram::Transfers DataPlane::transfers() {
+    const auto both = [&](Mover a, Mover b) {
+        return Rate{m_movers.rate(a).bytes_per_second + m_movers.rate(b).bytes_per_second};
+    };
+    const Time passed = now() - m_lately.at;
+    if (passed >= kHostWindow) {
+        Bytes moved;
+        for (const Mover mover : {kPush, kPull, kBulkRead, kBulkWrite}) {
+            moved = moved + drained_by_now(mover);
+        }
+        const Uint128 bytes = Uint128{moved.count - m_lately.moved.count} * 1'000'000'000'000U;
+        m_lately = {now(),
+                    moved,
+                    {static_cast<std::uint64_t>(bytes / static_cast<std::uint64_t>(passed.ps))}};
+    }
+    return {other_load(), both(kPush, kBulkRead), both(kPull, kBulkWrite), m_lately.rate};
 }
 
 Time DataPlane::wire_wait(cxl::Direction direction) const {

@@ -158,7 +158,8 @@ Time DataPlane::fetch_time(std::uint32_t queue, std::uint32_t count) {
             for (std::uint32_t i = 0; i < count; ++i) {
                 const Dpa line{setup.submission_base.value + m_queues[queue].fetch_offset() +
                                i * sizeof(Intent)};
-                done = std::max(done, m_dram.access_line(now(), line, false, other_load()));
+                done =
+                    std::max(done, m_dram.access_line(now(), line, false, {.share = other_load()}));
             }
             return done - now();
         }

@@ -63,8 +63,8 @@ void DataPlane::admit_promotion(std::uint32_t id) {
 
 /// When a block that is read from `at` on can cross.
 Time DataPlane::first_data(const MoveJob::Block& block, Time at) {
-    return m_dram.begin_run(at, m_tier.address(block.frame), block.size,
-                            {m_push_rate, m_movers.rate(kPull), other_load()});
+    return m_dram.begin_run(at, m_tier.address(block.frame), block.size, m_push_rate,
+                            m_movers.rate(kPull));
 }
 
 std::uint64_t DataPlane::move_hash(const MoveJob& job) const {

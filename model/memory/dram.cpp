@@ -43,6 +43,8 @@ Dram::Dram(const DramConfig& config)
     m_read_cost = cost_of(config.rows.read, activates);
     m_write_cost = cost_of(config.rows.write, activates);
     m_lines = config.device->capacity() / kLine;
+    m_pass = m_queues.front().rows.pass();
+    m_least_batch = m_queues.front().rows.least_batch(config.write_batch);
 }
 
 /// What activates alone ask is in DramRows; the bus is taken for what lines at random take beyond.
@@ -129,15 +131,40 @@ Time Dram::write_row(Queue& queue, Time at, Time& free_at, const Request& write)
     return now + m_config.controller;
 }
 
-Time Dram::access_row(Time at, Dpa line, bool write, std::int64_t left) {
+Time Dram::access_row(Time at, Dpa line, bool write, const Transfers& transfers) {
     // Requests are taken in order: one that finds its queue full keeps all behind it waiting.
-    const Time now = std::max(at, m_blocked);
+    Time now = std::max(at, m_blocked);
     const auto place = m_interleave->place(line.value / kLine.count % m_lines);
     Time& free_at = m_free_at[place.subchannel];
     Queue& queue = m_queues[place.subchannel];
     drain_idle(queue, now, free_at);
-    const Request access{place.line, left};
+    if (transfers.lately != Rate{}) {
+        const Bytes pass = kLine * m_pass * m_free_at.size();
+        queue.rows.streamed(place.line, now, transfer_time(pass, transfers.lately));
+    }
+    if (!write) now = past_batches(place.subchannel, now, transfers);
+    const Request access{place.line, kMillion - std::min(transfers.share.ppm, kLargestFlowShare)};
     return write ? write_row(queue, now, free_at, access) : read_row(queue, now, free_at, access);
+}
+
+/// When a read may go that waits for what transfers write before it: what has come during a
+/// refresh, and batches, where transfers read too. Else there is nothing for writes to wait for,
+/// and they make way at once.
+Time Dram::past_batches(std::uint32_t subchannel, Time at, const Transfers& transfers) {
+    if (transfers.written == Rate{}) return at;
+    const Batches& batches = batches_at(transfers.written);
+    DramRows& rows = m_queues[subchannel].rows;
+    const Time refreshed = rows.refresh_ended(at) + batches.behind_refresh;
+    if (at < refreshed) return refreshed;
+    if (transfers.read == Rate{}) return at;
+    const Time turn{batches.interval.ps * subchannel / static_cast<std::int64_t>(m_queues.size())};
+    const Time into{(at + turn).ps % batches.interval.ps};
+    // Reads of transfers that have come since the batch began go first: a share of that time.
+    const std::int64_t gap = transfer_time(kLine * m_queues.size(), transfers.read).ps;
+    const Time busy = batches.length - m_reopens;  // which is the read's own
+    const Time behind{std::min(into, busy).ps * m_line_service.ps / gap};
+    const Time left = busy + behind - into;
+    return at + std::max(left, Time{});
 }
 
 Time Dram::read_row(Queue& queue, Time at, Time& free_at, const Request& read) {
@@ -160,9 +187,9 @@ Time Dram::read_row(Queue& queue, Time at, Time& free_at, const Request& read) {
     return data + m_config.controller;
 }
 
-Time Dram::access_line(Time now, Dpa line, bool write, Ratio flow_share) {
-    const std::int64_t left = kMillion - std::min(flow_share.ppm, kLargestFlowShare);
-    if (m_config.device) return access_row(now, line, write, left);
+Time Dram::access_line(Time now, Dpa line, bool write, const Transfers& transfers) {
+    if (m_config.device) return access_row(now, line, write, transfers);
+    const std::int64_t left = kMillion - std::min(transfers.share.ppm, kLargestFlowShare);
     Time& free_at = m_free_at[(line.value / kLine.count) % m_free_at.size()];
     const Time start = std::max(now, free_at);
     const Time service{m_line_service.ps * kMillion / left};
@@ -171,62 +198,63 @@ Time Dram::access_line(Time now, Dpa line, bool write, Ratio flow_share) {
     return start + (service - m_line_service) + idle_latency();
 }
 
-Time Dram::begin_run(Time at, Dpa start, Bytes size, const RunLoad& load) {
-    const Bytes run = m_config.device ? m_config.device->interleave : size;
-    const std::uint64_t runs = std::max<std::uint64_t>(1, size / run);
-    Time data;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(runs, m_free_at.size()); ++i) {
-        const Dpa line{start.value + i * run.count};
-        data = std::max(data, access_line(at, line, false, load.flow_share));
-    }
-    if (m_config.device) {
-        const Batches batches = batches_of(load.written);
-        const Time stall = std::max(batches.longest_wait, refresh_stall(at, size, load, batches));
-        data = std::max(data, at + idle_latency() + stall);
-    }
-    return data + m_line_service;
+Time Dram::begin_run(Time at, Dpa start, Bytes size, Rate out, Rate written) {
+    const Time data = at + idle_latency() + m_line_service;
+    if (!m_config.device) return data;
+    const Batches& batches = batches_at(written);
+    return data + std::max(batches.longest_wait, refresh_stall(at, start, size, out));
 }
 
 /// Of refreshes that last, or begin while a run is read. The later one begins, the more of the run
 /// has been read ahead by then, faster than it leaves. Writes that have come meanwhile go before
 /// the reads behind it.
-Time Dram::refresh_stall(Time at, Bytes size, const RunLoad& load, const Batches& batches) {
+Time Dram::refresh_stall(Time at, Dpa start, Bytes size, Rate out) {
     const Rate read = bandwidth();
-    if (read <= load.out) return {};  // each refresh is felt, as bandwidth
+    if (read <= out) return {};  // each refresh is felt, as bandwidth
+    const Bytes run = m_config.device->interleave;
+    const std::uint64_t runs = (start.value % run.count + size.count + run.count - 1) / run.count;
     const Time reading = transfer_time(size, read);
+    const Time behind = m_batches.behind_refresh;
     Time longest;
-    for (Queue& queue : m_queues) {
-        const Time left = queue.rows.after_refresh(at) - at;
-        if (left > Time{}) longest = std::max(longest, left + batches.behind_refresh);
-        const Time until = queue.rows.next_refresh(at) - at;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(runs, m_queues.size()); ++i) {
+        const std::uint64_t line = (start.value + i * run.count) / kLine.count % m_lines;
+        DramRows& rows = m_queues[m_interleave->place(line).subchannel].rows;
+        const Time ended = rows.refresh_ended(at) + behind;
+        longest = std::max(longest, ended - at);
+        const Time until = rows.next_refresh(at) - at;
         if (until >= reading) continue;
         const auto ahead = static_cast<std::int64_t>(
-            static_cast<Uint128>(until.ps) * (read.bytes_per_second - load.out.bytes_per_second) /
-            load.out.bytes_per_second);
-        longest =
-            std::max(longest, queue.rows.refresh_time() + batches.behind_refresh - Time{ahead});
+            static_cast<Uint128>(until.ps) * (read.bytes_per_second - out.bytes_per_second) /
+            out.bytes_per_second);
+        longest = std::max(longest, rows.refresh_time() + behind - Time{ahead});
     }
     return longest;
 }
 
-/// A batch takes in what comes while it lasts, and leaves rows to be opened anew. Each subchannel
-/// is in one for a share u of the time, and anywhere in it: of n such waits, parts of a batch, the
-/// longest is on average 1 - (1 - (1 - u)^(n + 1)) / (u (n + 1)).
-Dram::Batches Dram::batches_of(Rate written) const {
-    if (written.bytes_per_second == 0) return {};
+/// Each subchannel is in a batch for a share u of the time, and anywhere in it: of n such waits,
+/// parts of a batch, the longest is on average 1 - (1 - (1 - u)^(n + 1)) / (u (n + 1)). A batch
+/// leaves its rows open; after a refresh it has to open them first.
+const Dram::Batches& Dram::batches_at(Rate written) {
+    if (written == m_batches.written) return m_batches;
+    m_batches = {written, {}, {}, {}, {}};
+    if (written == Rate{}) return m_batches;
     const auto n = static_cast<double>(m_free_at.size());
-    const double gap = static_cast<double>(transfer_time(kLine, written).ps) * n;
-    const auto service = static_cast<double>(m_line_service.ps);
-    const double lines = m_config.write_batch / (1 - std::min(0.9, service / gap));
-    const double batch =
-        lines * service + static_cast<double>((m_config.turnaround * 2 + m_reopens).ps);
-    const double u = std::min(1.0, batch / (lines * gap));
+    const double interval =
+        static_cast<double>(transfer_time(kLine * m_config.write_batch, written).ps) * n;
+    const Time lines = std::max(m_line_service * m_config.write_batch, m_least_batch);
+    const Time length = lines + m_config.turnaround * 2 + m_reopens;
+    const auto batch = static_cast<double>(length.ps);
+    const double u = std::min(1.0, batch / interval);
     double idle = 1;
     for (std::size_t i = 0; i <= m_free_at.size(); ++i) idle *= 1 - u;
     const auto refresh = static_cast<double>(m_queues.front().rows.refresh_time().ps);
-    const double behind = std::min(1.0, refresh / gap / m_config.write_batch);
-    return {{static_cast<std::int64_t>(batch * (1 - (1 - idle) / (u * (n + 1))))},
-            {static_cast<std::int64_t>(batch * behind)}};
+    const double behind = std::min(1.0, refresh / interval);
+    const auto time = [](double ps) { return Time{static_cast<std::int64_t>(ps)}; };
+    m_batches.length = length;
+    m_batches.interval = time(batch / u);
+    m_batches.longest_wait = time(batch * (1 - (1 - idle) / (u * (n + 1))));
+    m_batches.behind_refresh = time(static_cast<double>((length + m_reopens).ps) * behind);
+    return m_batches;
 }
 
 }  // namespace kvplane::memory

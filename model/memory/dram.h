@@ -62,22 +62,24 @@ public:
     /// First data of an idle closed row, controller and PHY included, as a record read sees it.
     [[nodiscard]] Time idle_latency() const { return m_config.closed_row + m_config.controller; }
 
-    /// Reads or writes one line at `now`: returns when its data is there, or its write is taken.
-    /// Lines of one subchannel queue; `flow_share` is the part of the DRAM that transfers hold,
-    /// which stretches each line's service. At most 95 % of it counts, since single lines go before
-    /// transfers.
-    [[nodiscard]] Time access_line(Time now, Dpa line, bool write, Ratio flow_share);
-
-    /// What a run of lines leaves beside.
-    struct RunLoad {
-        Rate out;          ///< at which its lines leave, in order
-        Rate written;      ///< by transfers, at the same time
-        Ratio flow_share;  ///< as of access_line()
+    /// What transfers take at the same time.
+    struct Transfers {
+        Ratio share{};   ///< of the DRAM, now
+        Rate read{};     ///< payload, now
+        Rate written{};  ///< payload, now
+        Rate lately{};   ///< read and written, over the last few microseconds
     };
-    /// When the first lines of a run that is read from `at` on can leave, so that none of it has to
-    /// wait for those after it. One subchannel that refreshes, or that drains a batch of writes,
-    /// holds up what all others have read, until so much is read ahead that it does not matter.
-    [[nodiscard]] Time begin_run(Time at, Dpa start, Bytes size, const RunLoad& load);
+    /// Reads or writes one line at `now`: returns when its data is there, or its write is taken.
+    /// Lines of one subchannel queue. Transfers stretch each line's service, of their share 95 % at
+    /// most, since single lines go before them. Where the device is known, they leave their rows
+    /// open, and a read waits for the batch of writes that its subchannel is at.
+    [[nodiscard]] Time access_line(Time now, Dpa line, bool write, const Transfers& transfers);
+
+    /// When the first lines of a run that is read from `at` on, and leaves in order at rate `out`,
+    /// can leave, so that none of it has to wait for those after it. One subchannel that refreshes,
+    /// or is at a batch of writes, holds up what all others have read, until so much is read ahead
+    /// that it does not matter. Takes nothing of the DRAM: the run is one of the transfers.
+    [[nodiscard]] Time begin_run(Time at, Dpa start, Bytes size, Rate out, Rate written);
 
 private:
     /// A line, and the parts in a million of the DRAM that transfers leave.
@@ -110,16 +112,19 @@ private:
         Time opens;
         Time hits;
     };
-    /// What a run of reads over all subchannels waits for batches of writes.
+    /// Batches of writes of transfers, where the device is known. They come at fixed intervals.
     struct Batches {
-        Time longest_wait;    ///< for one of those that last, in the mean
-        Time behind_refresh;  ///< for one whose writes came during a refresh, in the mean
+        Rate written;         ///< by all transfers
+        Time length;          ///< of one, with its turnarounds and the rows that it leaves
+        Time interval;        ///< from one to the next of a subchannel
+        Time longest_wait;    ///< of those of all subchannels, in the mean
+        Time behind_refresh;  ///< of one whose writes came during a refresh, in the mean
     };
-    [[nodiscard]] Batches batches_of(Rate written) const;
-    [[nodiscard]] Time refresh_stall(Time at, Bytes size, const RunLoad& load,
-                                     const Batches& batches);
+    [[nodiscard]] const Batches& batches_at(Rate written);
+    [[nodiscard]] Time past_batches(std::uint32_t subchannel, Time at, const Transfers& transfers);
+    [[nodiscard]] Time refresh_stall(Time at, Dpa start, Bytes size, Rate out);
     [[nodiscard]] Cost cost_of(Time random, Time activates) const;
-    [[nodiscard]] Time access_row(Time at, Dpa line, bool write, std::int64_t left);
+    [[nodiscard]] Time access_row(Time at, Dpa line, bool write, const Transfers& transfers);
     [[nodiscard]] Time read_row(Queue& queue, Time at, Time& free_at, const Request& read);
     [[nodiscard]] Time write_row(Queue& queue, Time at, Time& free_at, const Request& write);
     Time perform_write(Queue& queue, Time at, Time& free_at, const Request& write) const;
@@ -142,6 +147,9 @@ private:
     std::vector<Time> m_free_at;  ///< by subchannel
     Time m_blocked;               ///< until when a full queue keeps requests waiting
     std::vector<Queue> m_queues;  ///< by subchannel; empty without a device
+    std::uint64_t m_pass = 0;     ///< lines of a subchannel until a stream has come by every bank
+    Time m_least_batch;
+    Batches m_batches;  ///< at the rate that was asked for last
     std::optional<Ddr5Interleave> m_interleave;
 };
 

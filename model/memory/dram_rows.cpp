@@ -47,6 +47,50 @@ Time DramRows::next_refresh(Time at) const {
     return m_clock.at(last == kNone ? m_offset + m_interval : last + m_interval);
 }
 
+Time DramRows::refresh_ended(Time at) {
+    const Cycle due = m_stops ? last_refresh(0, m_clock.first_at(at)) : kNone;
+    return due == kNone ? Time{INT64_MIN / 2} : m_clock.at(end_of_refresh(0, due));
+}
+
+void DramRows::streamed(std::uint64_t line, Time at, Time pass) {
+    const std::uint32_t number = bank_of(line);
+    Bank& bank = m_banks[number];
+    const Cycle cycle = m_clock.first_at(at);
+    // What came during a refresh opens its rows when that ends.
+    const Cycle refresh = last_refresh(number, cycle);
+    const Cycle since = std::max(refresh, bank.row == kClosed ? 0 : bank.opened);
+    const auto banks = static_cast<Cycle>(m_banks.size());
+    const Cycle reached = since + m_clock.first_at(pass) * (2 * number + 1) / (2 * banks);
+    if (reached > cycle) return;
+    bank.row = kOfAStream;
+    bank.opened = std::max(reached, refresh + 1);
+}
+
+Time DramRows::least_batch(std::uint32_t writes) const {
+    std::array<std::uint32_t, kMostGroups> of_group{};
+    std::uint32_t groups = 0;
+    std::uint32_t most = 0;
+    for (std::uint32_t line = 0; line < writes; ++line) {
+        std::uint32_t& count = of_group[group_of(bank_of(line))];
+        if (count++ == 0) ++groups;
+        most = std::max(most, count);
+    }
+    return m_clock.at(m_write_to_write * (most - 1) + m_timing.burst * groups);
+}
+
+std::uint64_t DramRows::pass() const {
+    constexpr std::uint64_t kMost = 1U << 16U;  // streams may stay in one bank
+    std::vector<bool> seen(m_banks.size());
+    std::size_t left = m_banks.size();
+    std::uint64_t line = 0;
+    for (; left != 0 && line < kMost; ++line) {
+        const std::uint32_t bank = bank_of(line);
+        if (!seen[bank]) --left;
+        seen[bank] = true;
+    }
+    return line;
+}
+
 /// A refresh waits until all rows may be closed, closes them, and takes its time.
 Cycle DramRows::end_of_refresh(std::uint32_t bank, Cycle due) {
     if (m_same_bank) {

@@ -30,6 +30,18 @@ public:
     [[nodiscard]] Time next_refresh(Time at) const;
     /// How long one stops it, its rows closed first.
     [[nodiscard]] Time refresh_time() const { return m_clock.at(m_timing.rp + m_refresh); }
+    /// The end of the last refresh that stopped the subchannel and began by `at`; before time began
+    /// where there was none.
+    [[nodiscard]] Time refresh_ended(Time at);
+    /// Streams that come by every bank within `pass` have opened rows of their own by `at`: in the
+    /// bank of `line` too, unless it was refreshed or opened too short a while ago. When they reach
+    /// which bank is fixed, and spread over the pass.
+    void streamed(std::uint64_t line, Time at, Time pass);
+    /// What so many writes in a row take at least, where each bank group takes one every ccd_l_wr
+    /// and the data bus one at a time: of those to the first group that has all of its own.
+    [[nodiscard]] Time least_batch(std::uint32_t writes) const;
+    /// Lines of a stream until it has come by every bank.
+    [[nodiscard]] std::uint64_t pass() const;
     [[nodiscard]] std::uint32_t bank_of(std::uint64_t line) const { return m_map.place(line).bank; }
     struct Access {
         Time data;            ///< its last data
@@ -42,6 +54,7 @@ public:
 
 private:
     static constexpr std::uint32_t kClosed = UINT32_MAX;
+    static constexpr std::uint32_t kOfAStream = UINT32_MAX - 1;  ///< a row, whichever
     static constexpr Cycle kLongAgo = -1'000'000'000;
     static constexpr Cycle kNever = INT64_MAX;
     static constexpr std::size_t kMostGroups = 8;

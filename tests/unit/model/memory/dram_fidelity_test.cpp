@@ -46,7 +46,7 @@ Reached run(const DramConfig& config, const Loop& loop) {
         const bool write = i % (loop.reads + loop.writes) >= loop.reads;
         const std::uint64_t line = loop.random ? random.uniform(all) : i;
         const Dpa address{interleave.line({0, line}) * kLine.count};
-        const Time done = dram.access_line(at, address, write, Ratio{0});
+        const Time done = dram.access_line(at, address, write, {});
         reached.digest = reached.digest * 31 + static_cast<std::uint64_t>(done.ps);
         flight.push(done);
     }
@@ -105,9 +105,9 @@ TEST(DramFidelityTest, AFullReadQueueKeepsWhatIsBehindItWaiting) {
     const auto other_after = [&](std::uint32_t reads) {
         Dram dram(burst);
         for (std::uint32_t i = 0; i < reads; ++i) {
-            static_cast<void>(dram.access_line({}, {interleave.line({0, i}) * 64}, false, {0}));
+            static_cast<void>(dram.access_line({}, {interleave.line({0, i}) * 64}, false, {}));
         }
-        return dram.access_line({}, {interleave.line({1, 0}) * 64}, false, {0});
+        return dram.access_line({}, {interleave.line({1, 0}) * 64}, false, {});
     };
     EXPECT_EQ(other_after(config.read_queue), other_after(0));
     EXPECT_GT(other_after(config.read_queue + 8), other_after(0) + Time::from_ns(20));
@@ -123,7 +123,7 @@ TEST(DramFidelityTest, ABatchMayBeOfOneBank) {
     Dram dram(burst_config(config));
     const auto access = [&](std::uint32_t row, bool write) {
         const std::uint64_t line = interleave.line({0, map.line({0, row, 0})});
-        return dram.access_line({}, {line * kLine.count}, write, {0});
+        return dram.access_line({}, {line * kLine.count}, write, {});
     };
     const Time first = access(0, false);
     for (std::uint32_t row = 1; row <= config.write_high + 1; ++row) (void)access(row, true);

@@ -8,7 +8,13 @@
 namespace kvplane::memory {
 namespace {
 
-constexpr Ratio kNoFlows{0};
+constexpr Dram::Transfers kNoFlows;
+
+Dram::Transfers share_of(std::uint32_t ppm) {
+    Dram::Transfers transfers;
+    transfers.share = {ppm};
+    return transfers;
+}
 
 TEST(DramTest, BandwidthIsPinsTimesService) {
     EXPECT_NEAR(Dram(DramConfig{}).bandwidth().gb_s(), 4 * 8 * 5.6 * 0.91, 1e-6);
@@ -54,7 +60,7 @@ TEST(DramTest, TransfersStretchTheServiceOfALine) {
     const std::int64_t service = Dram(config).line_service().ps;
     const auto alone = [&](std::uint32_t ppm) {
         Dram dram(config);
-        return (dram.access_line({}, {0}, false, {ppm}) - dram.idle_latency()).ps;
+        return (dram.access_line({}, {0}, false, share_of(ppm)) - dram.idle_latency()).ps;
     };
     EXPECT_EQ(alone(0), 0);
     EXPECT_NEAR(static_cast<double>(alone(500'000)), static_cast<double>(service), 1);
