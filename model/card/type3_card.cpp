@@ -133,6 +133,13 @@ void Type3Card::raise_viral() {
     management.raise_viral();
 }
 
+void Type3Card::stop_link(bool stopped) {
+    m_link_down = stopped;
+    mem.stop_link(stopped);
+    m_data_plane.stop_link(stopped);
+    if (!stopped) ring();
+}
+
 void Type3Card::set_thermal(const memory::DramThermal& thermal) {
     if (m_lines == nullptr) {
         throw UserError("card: a change of temperature needs card.dram.fidelity: line");
@@ -212,6 +219,7 @@ bool Type3Card::write_portal(tlm::tlm_generic_payload& payload, const sc_core::s
 }
 
 void Type3Card::ring() {
+    if (m_link_down) return;
     Doorbell doorbell;
     while (m_doorbells.pop_due(doorbell)) ring(doorbell);
 }

@@ -69,6 +69,11 @@ public:
     /// dropped and its DMA stops, until a reset that takes the link down.
     void raise_viral();
 
+    /// Nothing crosses the link, which replays or trains anew, or all does again: moves, copies and
+    /// CXL.mem go on where they were (MemTarget::stop_link), doorbells are seen then. Bus master
+    /// enable stands beside it. Registers answer.
+    void stop_link(bool stopped);
+
     /// The card's temperature from now on: refreshes and bandwidth of the host's lines change, and
     /// with their queues DevLoad. The change is logged, as a warning where it throttles, and shows
     /// in the health information. Throws UserError where DRAM is a closed form (`dram.fidelity`),
@@ -115,6 +120,7 @@ private:
     std::vector<engine::Intent> m_posted;  ///< descriptors on their way to a portal: a pool
     std::vector<std::uint32_t> m_posted_free;
     std::uint64_t m_refused_doorbells = 0;
+    bool m_link_down = false;
 };
 
 }  // namespace kvplane::card

@@ -19,11 +19,12 @@ struct FlowJob {
     std::uint8_t priority = 0;      ///< class: lower first
     std::uint16_t tenant = 0;       ///< whose
     std::uint16_t destination = 0;  ///< where to: what stalls together
-    bool droppable = false;         ///< given up where it cannot make its deadline
-    Time deadline = Time::never();  ///< of each of its blocks
-    std::uint32_t blocks = 1;       ///< at least one
-    Bytes block_bytes{};            ///< of each; at least one
-    Bytes last_bytes{};             ///< of the last block; zero: as the others
+    Time deadline = Time::never();  ///< of each of its blocks: sooner first
+    /// Given up where it can no longer end by then; Time::never(): it is not given up.
+    Time drop_after = Time::never();
+    std::uint32_t blocks = 1;  ///< at least one
+    Bytes block_bytes{};       ///< of each; at least one
+    Bytes last_bytes{};        ///< of the last block; zero: as the others
 
     [[nodiscard]] constexpr Bytes bytes() const {
         return last_bytes.count == 0 ? block_bytes * blocks
@@ -45,6 +46,13 @@ struct FlowJob {
         const Uint128 begun = (work + block - 1) / block;
         return begun < blocks ? static_cast<std::uint32_t>(begun) : blocks;
     }
+};
+
+/// What somebody asks who comes to share a job.
+struct FlowUrgency {
+    std::uint8_t priority = UINT8_MAX;
+    Time deadline = Time::never();
+    Time drop_after = Time::never();
 };
 
 /// A stretch of a job, in work from its start, that may drain without asking again.
@@ -98,8 +106,9 @@ public:
                                       Time /*now*/) const {
         return FlowCut::kNone;
     }
-    /// Makes a job as urgent as `priority`, if it is less. Returns it where some of it waits.
-    virtual const FlowJob* raise(std::uint32_t /*id*/, std::uint8_t /*priority*/) {
+    /// Makes a job as urgent as `urgency`, where it is less, and gives it up no sooner than that
+    /// does. Returns it where its class has changed and some of it waits.
+    virtual const FlowJob* raise(std::uint32_t /*id*/, const FlowUrgency& /*urgency*/) {
         return nullptr;
     }
     /// Keeps back all that goes to `destination`, or no longer. Then returns the most urgent of the

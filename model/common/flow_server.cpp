@@ -87,17 +87,21 @@ bool FlowServers::cancel(std::uint32_t server, std::uint32_t id, Time now) {
     return true;
 }
 
-void FlowServers::raise(std::uint32_t server, std::uint32_t id, std::uint8_t priority, Time now) {
+bool FlowServers::raise(std::uint32_t server, std::uint32_t id, const FlowUrgency& urgency,
+                        Time now) {
     advance(now);
     Server& target = m_servers[server];
+    const std::size_t place = place_of(target, id);
+    if (place != kNowhere && stretch(target, place).given_up) return false;
     const auto lift = [&](FlowJob& job) {
-        if (job.id == id) job.priority = std::min(job.priority, priority);
+        if (job.id == id) job.priority = std::min(job.priority, urgency.priority);
     };
     if (target.busy) lift(target.current.grant.job);
     for (Stretch& committed : target.committed) lift(committed.grant.job);
-    const FlowJob* waiting = target.queue->raise(id, priority);
+    const FlowJob* waiting = target.queue->raise(id, urgency);
     if (waiting != nullptr && target.busy) give_way(server, *waiting);
     run(server);
+    return true;
 }
 
 void FlowServers::stall(std::uint32_t server, std::uint16_t destination, bool stalled, Time now) {

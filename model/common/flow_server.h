@@ -86,8 +86,9 @@ public:
     /// Gives up a job, told as kCancelled: at once where it waits, else once what is under way of
     /// it has drained, and not at all if that is all of it. False for an id that is not there.
     bool cancel(std::uint32_t server, std::uint32_t id, Time now);
-    /// Makes a job as urgent as `priority`, if it is less.
-    void raise(std::uint32_t server, std::uint32_t id, std::uint8_t priority, Time now);
+    /// Makes a job as urgent as `urgency`, where it is less. False where it is given up already,
+    /// and what is under way of it drains.
+    bool raise(std::uint32_t server, std::uint32_t id, const FlowUrgency& urgency, Time now);
     /// A destination takes nothing more, or does so again. What drains to it stops where it is.
     void stall(std::uint32_t server, std::uint16_t destination, bool stalled, Time now);
     /// Stops a server where it is (its link is down), or lets it go on.

@@ -177,6 +177,21 @@ void MemCore::write(tlm::tlm_generic_payload& payload, const MemExtension* exten
     if (whole || poison) m_memory.set_poison(line_of(address), poison);
 }
 
+void MemCore::lose(tlm::tlm_generic_payload& payload) {
+    MemExtension* extension = nullptr;
+    payload.get_extension(extension);
+    Opcode opcode{};
+    const tlm::tlm_response_status status = check(payload, extension, opcode);
+    const bool sound = status == tlm::TLM_OK_RESPONSE;
+    payload.set_response_status(sound ? tlm::TLM_GENERIC_ERROR_RESPONSE : status);
+    ++(sound ? m_counters.lost : m_counters.refused);
+    if (!sound || !payload.is_read()) return;
+    std::array<std::uint8_t, kLineBytes> ones;
+    ones.fill(0xFF);
+    copy_enabled(payload, ones.data());
+    if (extension != nullptr) extension->poison = true;
+}
+
 void MemCore::outside(tlm::tlm_generic_payload& payload, MemExtension* extension, Opcode opcode) {
     ++m_counters.unmapped;
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);

@@ -25,6 +25,7 @@ struct MemCounters {
     std::uint64_t refused_writes = 0;  ///< into what the host must not overwrite
     std::uint64_t poisoned = 0;        ///< reads answered with poison
     std::uint64_t contained = 0;       ///< answered while viral or not ready
+    std::uint64_t lost = 0;            ///< by a link that is down
 };
 
 /// What came of a request.
@@ -48,6 +49,10 @@ public:
     /// is), for writes into protected lines, for a BIConflict whose tag is no snoop of its line,
     /// and, without an extension to carry it, for poison. A refused request changes nothing.
     MemOutcome execute(tlm::tlm_generic_payload& payload);
+
+    /// The request does not reach the card, and changes nothing: TLM_GENERIC_ERROR, a read has all
+    /// ones, with poison where there is an extension.
+    void lose(tlm::tlm_generic_payload& payload);
 
     /// Reads or writes without side effects: any length, across lines; returns the bytes done,
     /// which end where the map does.

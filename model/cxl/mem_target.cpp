@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "model/common/errors.h"
 #include "model/common/tlm_protocol.h"
@@ -83,9 +84,7 @@ void MemTarget::fill_dev_load(tlm::tlm_generic_payload& payload, const MemOutcom
         std::max<std::uint64_t>(queued * kMillion / m_config.depth, m_memory.other_load().ppm);
     if (outcome.access) share = std::max<std::uint64_t>(share, m_memory.queued(outcome.line).ppm);
     const DevLoad level = m_meter.update(share, kMillion);
-    MemExtension* extension = nullptr;
-    payload.get_extension(extension);
-    if (extension != nullptr) extension->dev_load = level;
+    if (auto* extension = payload.get_extension<MemExtension>()) extension->dev_load = level;
 }
 
 /// When a request that is in the card at `at` is at its memory.
@@ -112,6 +111,7 @@ Time MemTarget::pass(tlm::tlm_generic_payload& payload, const MemOutcome& outcom
 }
 
 void MemTarget::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+    if (m_stopped) return m_core.lose(payload);
     if (m_core.behind_snoop(payload)) {
         payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
         return;
@@ -206,7 +206,7 @@ void MemTarget::accept(std::uint32_t id) {
 
 void MemTarget::start(std::uint32_t index) {
     Slot& slot = m_slots[index];
-    if (m_core.behind_snoop(*slot.payload)) {
+    if (m_stopped || m_core.behind_snoop(*slot.payload)) {
         slot.where = Where::kBlocked;
         m_blocked.push_back(index);
         return;
@@ -357,11 +357,14 @@ void MemTarget::send_tlp(Direction direction, const Tlp& tlp) {
 
 void MemTarget::answer(std::uint32_t index) {
     Slot& slot = m_slots[index];
+    if (m_stopped && !slot.aborted) {
+        slot.where = Where::kBlocked;
+        m_held.push_back(index);
+        return;
+    }
     if (slot.aborted) {
         slot.payload->set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
-        MemExtension* extension = nullptr;
-        slot.payload->get_extension(extension);
-        if (extension != nullptr) extension->poison = true;
+        if (auto* extension = slot.payload->get_extension<MemExtension>()) extension->poison = true;
     }
     slot.where = Where::kAnswered;
     Initiator& to = m_initiators[slot.initiator];
@@ -464,9 +467,14 @@ void MemTarget::snoop_message_arrived(std::uint16_t tag) {
 }
 
 void MemTarget::retry_blocked() {
-    std::vector<std::uint32_t> again;
-    again.swap(m_blocked);
-    for (const std::uint32_t slot : again) start(slot);
+    for (const std::uint32_t slot : std::exchange(m_blocked, {})) start(slot);
+}
+
+void MemTarget::stop_link(bool stopped) {
+    m_stopped = stopped;
+    if (stopped) return;
+    for (const std::uint32_t slot : std::exchange(m_held, {})) answer(slot);
+    retry_blocked();
 }
 
 void MemTarget::reset() {
@@ -477,6 +485,7 @@ void MemTarget::reset() {
     for (SnoopMessage& message : m_snoops) message.kind = SnoopMessage::Kind::kNone;
     m_link_armed = Time::never();
     m_blocked.clear();
+    m_held.clear();
     for (std::uint32_t i = 0; i < m_slots.size(); ++i) {
         Slot& slot = m_slots[i];
         if (slot.where == Where::kFree || slot.where == Where::kAnswered || slot.aborted) continue;

@@ -5,8 +5,8 @@
 /// Addresses are host physical. An access lies inside one 64 B line; MemExtension says what the
 /// host means by it, and a plain TLM initiator does without. The time of an answer includes both
 /// flights. An initiator of b_transport may run ahead of time; it is never made to wait here, so
-/// that a request behind a snoop of its line is answered TLM_GENERIC_ERROR_RESPONSE: hosts of
-/// HDM-DB use four phases.
+/// that a request behind a snoop of its line, or while the link is down, is answered
+/// TLM_GENERIC_ERROR_RESPONSE: hosts of HDM-DB, or of a link that trains anew, use four phases.
 #pragma once
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
@@ -96,6 +96,10 @@ public:
     /// TLM_GENERIC_ERROR_RESPONSE (and poison). Decoders and directory are as after power-on.
     void reset();
 
+    /// The link is down, or up again. With four phases what comes, and what answers would go out,
+    /// waits meanwhile; b_transport is answered as MemCore::lose() says.
+    void stop_link(bool stopped);
+
     /// TLPs on the same wire. The host's lines see them with LinkFidelity::kLine. A reset loses
     /// those under way.
     void send_tlp(Direction direction, const Tlp& tlp) override;
@@ -135,7 +139,7 @@ private:
     /// Where a request is.
     enum class Where : std::uint8_t {
         kFree,
-        kBlocked,   ///< behind a snoop
+        kBlocked,   ///< behind a snoop, or a link that is down
         kOnLink,    ///< its message waits or travels
         kTimed,     ///< an event, or the memory, will go on with it
         kAnswered,  ///< its answer waits for the response channel or is on it
@@ -215,9 +219,12 @@ private:
     std::vector<Initiator> m_initiators;
     std::vector<Slot> m_slots;
     std::vector<std::uint32_t> m_free_slots;
-    std::vector<std::uint32_t> m_blocked;  ///< slots behind a snoop, in order
-    std::vector<SnoopMessage> m_snoops;    ///< by tag
-    std::uint32_t m_generation = 0;        ///< resets so far
+    std::vector<std::uint32_t>
+        m_blocked;                      ///< slots behind a snoop, in order; on a stopped link all
+    std::vector<std::uint32_t> m_held;  ///< slots whose answers a stopped link keeps
+    bool m_stopped = false;
+    std::vector<SnoopMessage> m_snoops;  ///< by tag
+    std::uint32_t m_generation = 0;      ///< resets so far
     std::uint32_t m_used = 0;
     std::size_t m_turn = 0;  ///< initiator that is let in next
     std::uint64_t m_answers = 0;

@@ -74,6 +74,7 @@ Status DataPlane::apply(MoveJob& job, const MoveJob::Block& block, const Tier::F
         case Opcode::kRelease: {
             const Tier::Released gone =
                 m_tier.release(block.key, found.frame, job.intent.tenant, found.record_done);
+            if (gone.busy) return Status::kBusy;
             done = std::max(done, gone.done);
             m_counters.released_blocks += gone.last ? 1 : 0;
             return Status::kOk;

@@ -11,8 +11,6 @@
 namespace kvplane::engine {
 namespace {
 
-constexpr std::uint64_t kLatestDeadlineNs = INT64_MAX / 1'000;
-
 Status status_of(FlowEnd reason) {
     switch (reason) {
         case FlowEnd::kCancelled:
@@ -123,18 +121,20 @@ void DataPlane::ready(std::uint32_t id) {
         return;
     }
     job.phase = MoveJob::Phase::kMoving;
-    // What lies further away than time can tell is never.
-    const bool dated = job.intent.deadline_ns != 0 && job.intent.deadline_ns < kLatestDeadlineNs;
+    FlowUrgency all = job.urgency();
+    for (std::uint32_t w = job.waiters; w != MoveJob::kNone; w = m_jobs[w].next) {
+        const FlowUrgency other = m_jobs[w].urgency();
+        all.deadline = std::min(all.deadline, other.deadline);
+        all.drop_after = std::max(all.drop_after, other.drop_after);
+    }
     m_movers.push(
         mover_of(job),
         {.id = id,
-         .priority = static_cast<std::uint8_t>(job.transfer_class),
+         .priority = all.priority,
          .tenant = job.intent.tenant,
          .destination = static_cast<std::uint16_t>(job.queue * management::kWindows + job.window()),
-         // Others wait for this one now, and not all on a hint.
-         .droppable = dated && job.opcode() == Opcode::kPrefetch && job.waiters == MoveJob::kNone,
-         .deadline = dated ? Time::from_ns(static_cast<std::int64_t>(job.intent.deadline_ns))
-                           : Time::never(),
+         .deadline = all.deadline,
+         .drop_after = all.drop_after,
          .blocks = static_cast<std::uint32_t>(job.blocks.size()),
          .block_bytes = job.blocks.front().size,
          .last_bytes = job.blocks.back().size},
@@ -188,6 +188,7 @@ void DataPlane::block_drained(std::uint32_t mover, std::uint32_t id, std::uint32
     MoveJob& job = m_jobs[id];
     if (block == 0) job.first_start = start;
     ++job.drained;
+    count_missed(job, 1, end);
     for (JobObserver* observer : m_job_observers) {
         observer->crossed(job, static_cast<Mover>(mover), block, start, end);
     }
@@ -223,13 +224,25 @@ void DataPlane::job_drained(std::uint32_t mover, std::uint32_t id, Time end) {
     m_events.schedule(std::max(now(), there), {Step::kCommit, id});
 }
 
+/// So many blocks have crossed at `end`, or never: each who waits for them has a deadline of his
+/// own.
+void DataPlane::count_missed(const MoveJob& job, std::uint32_t blocks, Time end) {
+    const auto count = [&](const MoveJob& one) {
+        if (end <= one.deadline() || one.deadline() == Time::never()) return;
+        m_counters.missed_blocks.at(one.intent.transfer_class) += blocks;
+    };
+    count(job);
+    if (!job.promotes()) return;
+    for (std::uint32_t w = job.waiters; w != MoveJob::kNone; w = m_jobs[w].next) count(m_jobs[w]);
+}
+
 /// The job ends with the blocks that have crossed, whatever would have ended it further on.
 void DataPlane::job_given_up(std::uint32_t mover, std::uint32_t id, std::uint32_t /*blocks*/,
                              FlowEnd reason, Time end) {
     MoveJob& job = m_jobs[id];
-    if (reason == FlowEnd::kLate && job.waiters != MoveJob::kNone && job.drained == 0) {
-        ready(id);  // as one that is not dropped
-        return;
+    if (reason == FlowEnd::kLate) {
+        count_missed(job, static_cast<std::uint32_t>(job.blocks.size()) - job.drained,
+                     Time::never());
     }
     if (job.status != Status::kPoisoned) job.status = status_of(reason);
     job_drained(mover, id, end);

@@ -6,6 +6,7 @@
 /// (host_access.cpp).
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <systemc>
@@ -61,6 +62,9 @@ struct DataPlaneCounters {
     std::uint64_t merged_intents = 0;   ///< that shared the transfer of another
     std::uint64_t waited_intents = 0;   ///< promotions that waited for their block's demotion
     std::uint64_t cancelled_intents = 0;
+    /// By the class that was asked for: blocks that crossed behind the deadline of their intent, or
+    /// were dropped for being late. Of a shared transfer each intent's are counted.
+    std::array<std::uint64_t, kClassNames.size()> missed_blocks{};
     /// Not delivered: a chunk's CRC was wrong, or a line poisoned.
     std::uint64_t poisoned_blocks = 0;
     std::uint64_t refused_blocks = 0;      ///< which the device did not take
@@ -134,7 +138,8 @@ public:
     [[nodiscard]] Tier& tier() { return m_tier; }
     /// The device behind a window gives no credits for posted writes, and answers no reads.
     void stall_device(std::uint32_t queue, std::uint16_t window, bool stalled);
-    /// Nothing crosses the link: it replays, or trains anew. Bus master enable stands beside it.
+    /// Nothing of the card's DMA and of copies by a host-side mover crosses the link. Bus master
+    /// enable, which stops DMA alone, stands beside it.
     void stop_link(bool stopped);
     [[nodiscard]] const index::PolicyStore& policy() const { return *m_policy; }
     [[nodiscard]] const AddressCache& address_cache() const { return m_addresses; }
@@ -223,7 +228,7 @@ private:
     [[nodiscard]] bool merge(std::uint32_t job);
     [[nodiscard]] bool same_move(const MoveJob& a, const MoveJob& b) const;
     [[nodiscard]] std::uint64_t move_hash(const MoveJob& job) const;
-    void wait_for(std::uint32_t job, std::uint32_t other);
+    [[nodiscard]] bool wait_for(std::uint32_t job, std::uint32_t other);
     void leave_wait(std::uint32_t job);
     [[nodiscard]] std::uint32_t bringer_of(TierFrame frame) const;
     void forget_promotion(std::uint32_t job);
@@ -247,6 +252,7 @@ private:
     [[nodiscard]] bool move_payload(const MoveJob::Block& block);
 
     void ready(std::uint32_t job);
+    void count_missed(const MoveJob& job, std::uint32_t blocks, Time end);
     void commit(std::uint32_t job);
     void let_go(const MoveJob& job, std::size_t from, std::size_t until);
     void complete_at(std::uint32_t job, Time committed);

@@ -168,6 +168,7 @@ void DataPlane::stall_device(std::uint32_t queue, std::uint16_t window, bool sta
 
 void DataPlane::stop_link(bool stopped) {
     m_link_down = stopped;
+    for (const Mover mover : {kBulkRead, kBulkWrite}) m_movers.stop(mover, stopped, now());
     stop_or_go_on();
 }
 

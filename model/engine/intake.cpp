@@ -18,6 +18,11 @@ bool is_move(Opcode opcode) {
 /// An opcode that is about one thing, and takes no list.
 bool is_single(Opcode opcode) { return opcode == Opcode::kCancel; }
 
+/// The flags of a whole intent: one address cannot tell where several blocks are.
+bool are_flags_sound(Opcode opcode, std::uint8_t flags) {
+    return opcode != Opcode::kPin || (flags & kMapped) == 0 || (flags & kGatherList) == 0;
+}
+
 bool is_argument_sound(Opcode opcode, std::uint32_t argument) {
     switch (opcode) {
         case Opcode::kPin:
@@ -209,15 +214,15 @@ void DataPlane::take_in(std::uint32_t queue, const IntentQueue::Fetched& fetched
 Status DataPlane::check(const Intent& intent, const management::QueueSetup& setup) const {
     const auto opcode = static_cast<Opcode>(intent.opcode);
     const bool list = (intent.flags & kGatherList) != 0;
-    const bool sound = intent.crc == intent_crc(intent) &&
-                       intent.format_version == kFormatVersion && intent.opcode != 0 &&
-                       intent.opcode <= kLastOpcode && intent.count != 0 &&
-                       (list ? !is_single(opcode) : intent.count == 1) &&
-                       intent.transfer_class >= static_cast<std::uint8_t>(kMostUrgentClass) &&
-                       intent.transfer_class <= static_cast<std::uint8_t>(kLeastUrgentClass) &&
-                       (setup.tenant == management::kAnyTenant || setup.tenant == intent.tenant) &&
-                       intent.tenant != kEveryTenant &&
-                       is_argument_sound(opcode, intent.argument) && check_target(intent, setup);
+    const bool sound =
+        intent.crc == intent_crc(intent) && intent.format_version == kFormatVersion &&
+        intent.opcode != 0 && intent.opcode <= kLastOpcode && intent.count != 0 &&
+        (list ? !is_single(opcode) : intent.count == 1) && are_flags_sound(opcode, intent.flags) &&
+        intent.transfer_class >= static_cast<std::uint8_t>(kMostUrgentClass) &&
+        intent.transfer_class <= static_cast<std::uint8_t>(kLeastUrgentClass) &&
+        (setup.tenant == management::kAnyTenant || setup.tenant == intent.tenant) &&
+        intent.tenant != kEveryTenant && is_argument_sound(opcode, intent.argument) &&
+        check_target(intent, setup);
     if (!sound) return Status::kMalformed;
     if (intent.boot_generation != m_registers.boot_generation()) return Status::kMissing;
     return Status::kOk;

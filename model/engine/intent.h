@@ -20,8 +20,8 @@ enum class Opcode : std::uint8_t {
     kDemote = 3,    ///< device memory to tier; the asker owns the block from then on
     kDiscard = 4,   ///< drop the block now, or answer busy
     /// Keep the block for `argument` milliseconds, whatever is asked by others; within a budget of
-    /// the tenant's. With kMapped the answer's argument is the DPA of its first byte: it is raw, in
-    /// one piece, and its lines can be read over CXL.mem.
+    /// the tenant's. With kMapped, of one block and not by a list, `ok` has for argument the DPA of
+    /// its first byte: it is raw, in one piece, and its lines can be read over CXL.mem.
     kPin = 5,
     kUnpin = 6,
     kRetain = 7,        ///< a bias: writes `argument` as reuse score to the policy record
@@ -29,7 +29,8 @@ enum class Opcode : std::uint8_t {
     kUpdatePolicy = 9,  ///< writes policy records; a single one only at `epoch`, unless that is 0
     kCancel = 10,       ///< ends intent `argument` of this queue pair early, at any stage
     /// Gives up the asker's right to the block and his pin. With the last right the block goes, its
-    /// room when the last transfer that reads it is over.
+    /// room when the last transfer that reads it is over. What the owner has granted to all ends
+    /// with him: busy while somebody pins the block on that alone.
     kRelease = 11,
     kReEncode = 12,  ///< rewrites the block in new room of the tier; `argument`: codec, 0: raw
     kQuery = 13,     ///< how many blocks of the run are present, from its first on
@@ -42,7 +43,7 @@ inline constexpr std::array<std::string_view, kLastOpcode + 1> kOpcodeNames{
     "retain", "share",   "update-policy", "cancel", "release", "re-encode", "query"};
 
 /// Of a run the first `argument` blocks were done, whatever the status, and the status is that of
-/// the next.
+/// the next. A pin that tells an address is no run.
 enum class Status : std::uint8_t {
     kOk = 0,
     /// Ended early, by a cancel or for want of room: in the tier, its index, its policy records.

@@ -109,6 +109,15 @@ bool Leases::pinned(std::uint32_t record, Time now) {
     return all != nullptr && !all->pinned.empty();
 }
 
+bool Leases::pinned_as_all(std::uint32_t record, TenantId owner, Time now) {
+    expire(now);
+    const Holders* all = find(record);
+    return all != nullptr &&
+           std::any_of(all->pinned.begin(), all->pinned.end(), [&](TenantId tenant) {
+               return tenant != owner && !contains(all->granted, tenant);
+           });
+}
+
 Bytes Leases::pinned_by(TenantId tenant, Time now) {
     expire(now);
     const Bytes* bytes = m_pinned_bytes.find(tenant);

@@ -38,6 +38,8 @@ public:
     /// False where he has no pin.
     bool unpin(std::uint32_t record, TenantId tenant, Time now);
     [[nodiscard]] bool pinned(std::uint32_t record, Time now);
+    /// Whether somebody beside its `owner` pins it without a grant of his own: as one of all.
+    [[nodiscard]] bool pinned_as_all(std::uint32_t record, TenantId owner, Time now);
     [[nodiscard]] Bytes pinned_by(TenantId tenant, Time now);
 
     /// The block of `from` has moved to `to`.

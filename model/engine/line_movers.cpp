@@ -113,16 +113,20 @@ bool LineMovers::cancel(std::uint32_t mover, std::uint32_t id, Time now) {
     return true;
 }
 
-void LineMovers::raise(std::uint32_t mover, std::uint32_t id, std::uint8_t priority, Time now) {
-    if (mover > kPull) return m_flows.raise(mover, id, priority, now);
+bool LineMovers::raise(std::uint32_t mover, std::uint32_t id, const FlowUrgency& urgency,
+                       Time now) {
+    if (mover > kPull) return m_flows.raise(mover, id, urgency, now);
     Way& way = m_ways[mover];
+    if (way.progress[id].given_up) return false;
     for (Stretch& stretch : way.stretches) {
-        if (stretch.job.id == id) stretch.job.priority = std::min(stretch.job.priority, priority);
+        if (stretch.job.id != id) continue;
+        stretch.job.priority = std::min(stretch.job.priority, urgency.priority);
     }
-    const FlowJob* waiting = way.scheduler.raise(id, priority);
+    const FlowJob* waiting = way.scheduler.raise(id, urgency);
     if (waiting != nullptr) give_way(mover, FlowJob{*waiting});
     serve(mover);
     tell();
+    return true;
 }
 
 void LineMovers::stall(std::uint32_t mover, std::uint16_t destination, bool stalled, Time now) {

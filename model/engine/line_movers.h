@@ -48,7 +48,8 @@ public:
     void limit_cap(std::uint32_t mover, Rate cap) override { m_flows.limit_cap(mover, cap); }
     void push(std::uint32_t mover, const FlowJob& job, Time now) override;
     bool cancel(std::uint32_t mover, std::uint32_t id, Time now) override;
-    void raise(std::uint32_t mover, std::uint32_t id, std::uint8_t priority, Time now) override;
+    bool raise(std::uint32_t mover, std::uint32_t id, const FlowUrgency& urgency,
+               Time now) override;
     void stall(std::uint32_t mover, std::uint16_t destination, bool stalled, Time now) override;
     void stop(std::uint32_t mover, bool stopped, Time now) override;
     std::vector<std::uint32_t> drop(std::uint32_t mover, Time now) override;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/common/flow_queue.h"
 #include "model/engine/intent.h"
 #include "model/engine/tier.h"
 
@@ -69,6 +70,17 @@ struct MoveJob {
     [[nodiscard]] bool has_list() const { return (intent.flags & kGatherList) != 0; }
     [[nodiscard]] std::uint16_t window() const {
         return static_cast<std::uint16_t>(intent.target >> 48);
+    }
+    /// Its own deadline; what lies further away than time can tell is never.
+    [[nodiscard]] Time deadline() const {
+        constexpr std::uint64_t kLatestNs = INT64_MAX / 1'000;
+        const bool dated = intent.deadline_ns != 0 && intent.deadline_ns < kLatestNs;
+        return dated ? Time::from_ns(static_cast<std::int64_t>(intent.deadline_ns)) : Time::never();
+    }
+    /// What it asks of the transfer that it orders or shares: a hint may be dropped for being late.
+    [[nodiscard]] FlowUrgency urgency() const {
+        return {static_cast<std::uint8_t>(transfer_class), deadline(),
+                opcode() == Opcode::kPrefetch ? deadline() : Time::never()};
     }
     /// The slot of a single block, or the address of a gather list.
     [[nodiscard]] std::uint64_t low_target() const {

@@ -59,9 +59,11 @@ public:
     /// Gives up a job. What is under way of it still drains; with all of it under way, it ends as
     /// if nothing had been said. False for an id that is not there.
     virtual bool cancel(std::uint32_t mover, std::uint32_t id, Time now) = 0;
-    /// Makes a job as urgent as class `priority`, if it is less: a prefetch becomes demand, and is
-    /// not dropped any more; a demotion inherits from the promotion that waits for it.
-    virtual void raise(std::uint32_t mover, std::uint32_t id, std::uint8_t priority, Time now) = 0;
+    /// Makes a job as urgent as `urgency`, where it is less, in class and deadline, and drops it no
+    /// sooner: a prefetch becomes demand, a demotion inherits from the promotion that waits for it.
+    /// False where the job is given up already, and what is under way of it drains.
+    virtual bool raise(std::uint32_t mover, std::uint32_t id, const FlowUrgency& urgency,
+                       Time now) = 0;
     /// A destination takes nothing more, or does so again: its jobs wait, and are given up after
     /// SchedulerConfig::stall_timeout.
     virtual void stall(std::uint32_t mover, std::uint16_t destination, bool stalled, Time now) = 0;
@@ -104,8 +106,9 @@ public:
     bool cancel(std::uint32_t mover, std::uint32_t id, Time now) override {
         return m_flows.cancel(mover, id, now);
     }
-    void raise(std::uint32_t mover, std::uint32_t id, std::uint8_t priority, Time now) override {
-        m_flows.raise(mover, id, priority, now);
+    bool raise(std::uint32_t mover, std::uint32_t id, const FlowUrgency& urgency,
+               Time now) override {
+        return m_flows.raise(mover, id, urgency, now);
     }
     void stall(std::uint32_t mover, std::uint16_t destination, bool stalled, Time now) override {
         m_flows.stall(mover, destination, stalled, now);

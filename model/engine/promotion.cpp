@@ -23,7 +23,7 @@ void DataPlane::admit_promotion(std::uint32_t id) {
             const std::uint32_t bringer = bringer_of(found.frame);
             if (bringer != MoveJob::kNone) {
                 let_go(job, 0, found_blocks);
-                wait_for(id, bringer);
+                (void)wait_for(id, bringer);
                 return;
             }
         }
@@ -84,37 +84,39 @@ bool DataPlane::same_move(const MoveJob& a, const MoveJob& b) const {
                       });
 }
 
-/// Where the same promotion is under way already, waits for that one, which becomes as urgent.
+/// Where the same promotion is under way already, waits for that one, which becomes as urgent. Not
+/// for one that ends early: it may have missed what is there by now.
 bool DataPlane::merge(std::uint32_t id) {
     MoveJob& job = m_jobs[id];
     const std::uint32_t* known = m_promotions.find(move_hash(job));
     if (known == nullptr || !same_move(job, m_jobs[*known])) return false;
-    const MoveJob& ahead = m_jobs[*known];
-    // One that ends early may have missed what is there by now.
-    if (ahead.status != Status::kOk || ahead.cancelled) return false;
+    const std::uint32_t ahead = *known;
+    if (m_jobs[ahead].status != Status::kOk || m_jobs[ahead].cancelled) return false;
+    if (!wait_for(id, ahead)) return false;
     ++m_counters.merged_intents;
     Translations flag;
     look_up_flag(job, flag);
     job.translated = now() + m_addresses.wait(flag);
-    wait_for(id, *known);
     return true;
 }
 
-/// `id` ends with `other`, or starts anew then; `other` inherits its class.
-void DataPlane::wait_for(std::uint32_t id, std::uint32_t other) {
+/// `id` ends with `other`, or starts anew then; `other` becomes as urgent. False, and nothing is
+/// done, where `other` is a promotion that the movers have given up.
+bool DataPlane::wait_for(std::uint32_t id, std::uint32_t other) {
     MoveJob& job = m_jobs[id];
     MoveJob& ahead = m_jobs[other];
+    const bool raised = ahead.phase != MoveJob::Phase::kMoving ||
+                        m_movers.raise(mover_of(ahead), other, job.urgency(), now());
+    if (ahead.promotes() && !raised) return false;
+    ahead.transfer_class = std::min(ahead.transfer_class, job.transfer_class);
     if (!ahead.promotes()) ++m_counters.waited_intents;
     job.phase = MoveJob::Phase::kWaiting;
     std::uint32_t* last = &ahead.waiters;
     while (*last != MoveJob::kNone) last = &m_jobs[*last].next;
     *last = id;
     job.next = MoveJob::kNone;
-    if (job.transfer_class >= ahead.transfer_class) return;
-    ahead.transfer_class = job.transfer_class;
-    if (ahead.phase != MoveJob::Phase::kMoving) return;
-    m_movers.raise(mover_of(ahead), other, static_cast<std::uint8_t>(ahead.transfer_class), now());
     arm_movers();
+    return true;
 }
 
 void DataPlane::leave_wait(std::uint32_t id) {

@@ -132,10 +132,8 @@ bool Scheduler::pop_given_up(GivenUp& job) {
     return true;
 }
 
-void Scheduler::block_drained(const FlowJob& job, Time end) {
-    ClassCounters& counters = m_counters[class_of(job.priority)];
-    ++counters.drained;
-    if (end > job.deadline) ++counters.missed;
+void Scheduler::block_drained(const FlowJob& job, Time /*end*/) {
+    ++m_counters[class_of(job.priority)].drained;
 }
 
 // --- what may go --------------------------------------------------------------------------------
@@ -267,18 +265,12 @@ bool Scheduler::take(Time now, Time begins, Rate rate, FlowGrant& grant) {
 bool Scheduler::given_up_as_late(const Job& job, Time begins, Rate rate) {
     const FlowJob& what = job.job;
     if (!m_config.late_drop || m_config.policy == SchedulerPolicy::kFifo) return false;
-    if (!what.droppable || what.deadline == Time::never() || rate.bytes_per_second == 0) {
-        return false;
-    }
+    if (what.drop_after == Time::never() || rate.bytes_per_second == 0) return false;
     const Uint128 left = what.work() - job.from;
     const auto needed =
         static_cast<std::int64_t>((left + rate.bytes_per_second - 1) / rate.bytes_per_second);
-    if (begins.ps + needed <= what.deadline.ps) return false;
-    ClassCounters& counters = m_counters[class_of(what.priority)];
-    ++counters.late_drops;
-    // Blocks within what was granted will drain.
-    const Uint128 block = static_cast<Uint128>(what.block_bytes.count) * kFlowWork;
-    counters.missed += what.blocks - static_cast<std::uint32_t>(job.from / block);
+    if (begins.ps + needed <= what.drop_after.ps) return false;
+    ++m_counters[class_of(what.priority)].late_drops;
     give_up(what.id, FlowEnd::kLate);
     return true;
 }
@@ -364,15 +356,16 @@ FlowCut Scheduler::cut(const FlowGrant& running, const FlowJob& arrived, Time no
 
 // --- changes of mind ----------------------------------------------------------------------------
 
-const FlowJob* Scheduler::raise(std::uint32_t id, std::uint8_t priority) {
+const FlowJob* Scheduler::raise(std::uint32_t id, const FlowUrgency& urgency) {
     if (!has(id)) return nullptr;
     Job& job = m_jobs[id];
-    if (priority >= job.job.priority) return nullptr;
+    job.job.deadline = std::min(job.job.deadline, urgency.deadline);
+    job.job.drop_after = std::max(job.job.drop_after, urgency.drop_after);
+    if (urgency.priority >= job.job.priority) return nullptr;
     const bool waits = job.waits;
     const bool in_table = job.where == Where::kTable;
     leave(id);
-    job.job.priority = priority;
-    job.job.droppable = false;
+    job.job.priority = urgency.priority;
     job.turn = 0;  // it was charged to another class
     job.waits = waits;
     if (waits) ++m_waiting;

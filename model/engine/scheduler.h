@@ -31,7 +31,7 @@ struct SchedulerConfig {
     SchedulerPolicy policy = SchedulerPolicy::kEdf;
     std::uint32_t in_flight = 32;        ///< places of each class in the in-flight table
     Bytes quantum = Bytes::from_mib(1);  ///< of a tenant's turn
-    bool late_drop = true;               ///< gives up droppable jobs that will be late
+    bool late_drop = true;               ///< gives up jobs that will be late (FlowJob::drop_after)
     std::optional<Rate> tenant_rate{};   ///< of each tenant's token bucket; none: no regulator
     Bytes tenant_burst = Bytes::from_mib(16);  ///< what a tenant saves up while idle
     /// So long a tenant waits for its next block at the most, however deep its debt; zero: for as
@@ -45,7 +45,6 @@ struct SchedulerConfig {
 struct ClassCounters {
     std::uint64_t jobs = 0;        ///< pushed
     std::uint64_t drained = 0;     ///< blocks
-    std::uint64_t missed = 0;      ///< blocks drained behind their deadline, or given up for it
     std::uint64_t late_drops = 0;  ///< jobs given up because they would be late
     std::uint64_t timeouts = 0;    ///< jobs given up because their destination stalled
 };
@@ -66,7 +65,7 @@ public:
     void clear(std::vector<std::uint32_t>& ids) override;
     [[nodiscard]] FlowCut cut(const FlowGrant& running, const FlowJob& arrived,
                               Time now) const override;
-    const FlowJob* raise(std::uint32_t id, std::uint8_t priority) override;
+    const FlowJob* raise(std::uint32_t id, const FlowUrgency& urgency) override;
     const FlowJob* stall(std::uint16_t destination, bool stalled, Time now) override;
     [[nodiscard]] Time next_eligible(Time now) const override;
     [[nodiscard]] Time next_timeout() const override;

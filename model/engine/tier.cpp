@@ -66,7 +66,7 @@ Tier::Found Tier::find(const block::BlockKey& key, TenantId tenant, Time at) {
         const HotRecord& hot = m_records[found.frame.record];
         if (!index::intact(hot)) {
             (void)erase(key, found.record_done);
-            lose(key, found.frame);
+            lose(key, found.frame, found.record_done);
             found.taken = orphaned(key);
             return found;
         }
@@ -74,6 +74,7 @@ Tier::Found Tier::find(const block::BlockKey& key, TenantId tenant, Time at) {
             found.right = right_to(found.frame.record, tenant);
             found.present = hot.references != 0 && found.right != Right::kNone;
             found.taken = hot.references == 0;
+            if (found.right == Right::kNone) hide(key, result, found);
             return found;
         }
         result = m_index.lookup_behind(key, found.record_done);
@@ -82,7 +83,17 @@ Tier::Found Tier::find(const block::BlockKey& key, TenantId tenant, Time at) {
     // As long as where there is a block that the tenant must not see.
     const std::uint64_t line = m_records.empty() ? 0 : key.low % m_records.size();
     found.record_done = m_reader.read_record_line(result.done, line);
+    hide(key, result, found);
     return found;
+}
+
+/// What is not there for a tenant, or nowhere, is answered at one time.
+void Tier::hide(const block::BlockKey& key, const index::LookupResult& result, Found& found) {
+    if (result.behind) {
+        m_index.leave_behind(key, result.done);
+    } else if (m_index.overflow_entries() != 0) {
+        found.record_done += found.record_done - found.lookup_done;
+    }
 }
 
 Tier::Reservation Tier::refused(const block::BlockKey& key, TenantId owner, Time at) {
@@ -94,6 +105,7 @@ Tier::Reservation Tier::refused(const block::BlockKey& key, TenantId owner, Time
 }
 
 Tier::Reservation Tier::reserve(const block::BlockKey& key, Bytes size, TenantId owner, Time at) {
+    free_orphans(at);
     const std::optional<TierFrame> frame =
         orphaned(key) ? std::nullopt : allocate(key, size, owner);
     if (!frame) return refused(key, owner, at);
@@ -127,18 +139,18 @@ Tier::Reservation Tier::reserve(const block::BlockKey& key, Bytes size, TenantId
 
 void Tier::abandon(const block::BlockKey& key, TierFrame frame, Time at) {
     --m_transfers[frame.record];
-    if (release_orphan(frame)) return;
+    if (release_orphan(frame, at)) return;
     (void)erase(key, at);
     let_go(frame);
 }
 
 std::optional<Time> Tier::commit(const block::BlockKey& key, TierFrame frame, Time at) {
     --m_transfers[frame.record];
-    if (release_orphan(frame)) return std::nullopt;
+    if (release_orphan(frame, at)) return std::nullopt;
     HotRecord& hot = m_records[frame.record];
     if (!index::intact(hot)) {
         (void)erase(key, at);
-        lose(key, frame);
+        lose(key, frame, at);
         return std::nullopt;
     }
     hot.references = 1;
@@ -161,7 +173,7 @@ void Tier::end_read(const block::BlockKey& key, TierFrame frame, Time at) {
         throw InvariantError(fmt::format("tier record {} released twice", frame.record));
     }
     --transfers;
-    if (release_orphan(frame)) return;
+    if (release_orphan(frame, at)) return;
     index::Entry& entry = m_entries[frame.record];
     entry.version = (entry.version + 1U) & 0xFFU;
     if (m_observer != nullptr) m_observer->version_changed(frame, entry.version);
@@ -169,6 +181,7 @@ void Tier::end_read(const block::BlockKey& key, TierFrame frame, Time at) {
 }
 
 std::optional<TierFrame> Tier::begin_move(const block::BlockKey& key, TierFrame from, Time at) {
+    free_orphans(at);
     const HotRecord old = m_records[from.record];
     const std::optional<TierFrame> to = allocate(key, {old.size}, old.owner);
     if (!to) return std::nullopt;
@@ -189,7 +202,7 @@ std::optional<Time> Tier::commit_move(const block::BlockKey& key, TierFrame from
     --m_transfers[from.record];
     --m_transfers[to.record];
     m_arriving[to.record] = false;
-    if (release_orphan(from)) {  // dropped or lost meanwhile
+    if (release_orphan(from, at)) {  // dropped or lost meanwhile
         let_go(to);
         return std::nullopt;
     }
@@ -204,7 +217,7 @@ std::optional<Time> Tier::commit_move(const block::BlockKey& key, TierFrame from
     const Time done = update(key, m_entries[to.record], at).done;
     m_leases.move(from.record, to.record, at);
     ++m_counters.moved;
-    retire(key, from, true);
+    retire(key, from, true, at);
     return done;
 }
 
@@ -213,7 +226,7 @@ void Tier::abandon_move(const block::BlockKey& key, TierFrame from, TierFrame to
     --m_transfers[from.record];
     --m_transfers[to.record];
     let_go(to);
-    if (release_orphan(from)) return;
+    if (release_orphan(from, at)) return;
     index::Entry& entry = m_entries[from.record];
     entry.state = static_cast<std::uint64_t>(index::EntryState::kResident) & 7U;
     (void)update(key, entry, at);
@@ -244,8 +257,10 @@ bool Tier::moving(TierFrame frame) const {
 Tier::Released Tier::release(const block::BlockKey& key, TierFrame frame, TenantId tenant,
                              Time at) {
     HotRecord& hot = m_records[frame.record];
+    const bool owner = hot.owner == tenant;
+    if (owner && m_leases.pinned_as_all(frame.record, tenant, at)) return {at, false, true};
     (void)m_leases.unpin(frame.record, tenant, at);
-    if (hot.owner == tenant) {
+    if (owner) {
         hot.owner = kEveryTenant;
         // What was for all goes with him: nobody else could end it.
         if (m_leases.revoke(frame.record, kEveryTenant)) --hot.references;
@@ -256,17 +271,22 @@ Tier::Released Tier::release(const block::BlockKey& key, TierFrame frame, Tenant
     index::seal(hot);
     if (hot.references != 0) return {at};
     const Time done = erase(key, at).done;
-    retire(key, frame, false);
+    retire(key, frame, false, at);
     return {done, true};
 }
 
 /// The copy in `frame` has no entry any more.
-void Tier::retire(const block::BlockKey& key, TierFrame frame, bool superseded) {
-    if (m_transfers[frame.record] == 0) {
-        let_go(frame);
-    } else {
+void Tier::retire(const block::BlockKey& key, TierFrame frame, bool superseded, Time at) {
+    if (is_held(frame, at)) {
         m_orphans.push_back({key, frame, true, superseded});
+    } else {
+        let_go(frame);
     }
+}
+
+/// Whether something still relies on what lies in a frame.
+bool Tier::is_held(TierFrame frame, Time at) {
+    return m_transfers[frame.record] != 0 || m_leases.pinned(frame.record, at);
 }
 
 void Tier::let_go(TierFrame frame) {

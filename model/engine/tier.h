@@ -9,12 +9,14 @@
 /// old room is free when the last reader has left.
 ///
 /// To a tenant without a right to it, a block is not there: find() answers as for an absent key and
-/// takes as long (absent keys cost a record read too).
+/// takes as long. Absent keys cost a record read too, and with part of the index in DRAM all such
+/// answers are held for as long as a line of that takes; nothing moves into the SRAM for them.
 ///
 /// Where bit errors have destroyed an entry of the index, the records of all copies are read, and
 /// each block whose entry may be the one is entered anew; whoever asked waits for that, and so does
 /// who asks after him. A block whose record is broken is lost: missing, and its room is free again
-/// once an entry has led there (without one it stays out of use, since its key is not known).
+/// once an entry has led there (without one it stays out of use, since its key is not known), the
+/// last transfer that uses it is over, and its pins have run out.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +61,8 @@ public:
 
     struct Found {
         bool present = false;  ///< and the tenant may read it
-        /// Not present, and yet the key cannot be reserved: its block is on its way in, or a
-        /// transfer still reads the frame of one that is lost.
+        /// Not present, and yet the key cannot be reserved: its block is on its way in, or the
+        /// frame of one that is lost is still read or pinned.
         bool taken = false;
         Right right = Right::kNone;
         TierFrame frame{};
@@ -121,9 +123,11 @@ public:
     struct Released {
         Time done;          ///< when it is committed
         bool last = false;  ///< and the block is gone
+        bool busy = false;  ///< nothing has changed
     };
     /// `tenant` gives up his right to a block that find() has found for him, and his pin. With the
-    /// last right the block goes: the entry at once, its room when its last reader has left.
+    /// last right the block goes: the entry at once, its room when its last reader has left. Busy
+    /// while somebody pins the block who may read it only as one of all, which ends with its owner.
     Released release(const block::BlockKey& key, TierFrame frame, TenantId tenant, Time at);
     [[nodiscard]] Leases& leases() { return m_leases; }
 
@@ -171,14 +175,17 @@ private:
     [[nodiscard]] std::uint32_t take_record();
     [[nodiscard]] std::optional<TierFrame> allocate(const block::BlockKey& key, Bytes size,
                                                     TenantId owner);
+    void hide(const block::BlockKey& key, const index::LookupResult& result, Found& found);
     [[nodiscard]] Right right_to(std::uint32_t record, TenantId tenant) const;
     [[nodiscard]] bool orphaned(const block::BlockKey& key) const;
     [[nodiscard]] bool is_orphan(TierFrame frame) const;
-    [[nodiscard]] bool release_orphan(TierFrame frame);
+    [[nodiscard]] bool release_orphan(TierFrame frame, Time at);
+    void free_orphans(Time at);
+    [[nodiscard]] bool is_held(TierFrame frame, Time at);
     [[nodiscard]] Reservation refused(const block::BlockKey& key, TenantId owner, Time at);
     void let_go(TierFrame frame);
-    void retire(const block::BlockKey& key, TierFrame frame, bool superseded);
-    void lose(const block::BlockKey& key, TierFrame frame);
+    void retire(const block::BlockKey& key, TierFrame frame, bool superseded, Time at);
+    void lose(const block::BlockKey& key, TierFrame frame, Time at);
     void drop_orphan(TierFrame frame);
     [[nodiscard]] index::LookupResult look_up(const block::BlockKey& key, Time at);
     [[nodiscard]] index::InsertResult enter(const block::BlockKey& key, const index::Entry& entry,

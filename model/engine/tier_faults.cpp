@@ -77,7 +77,7 @@ Time Tier::restore(std::uint32_t number, Time at) {
     if (entered.status == Status::kDone) {
         ++m_counters.rebuilt;
     } else {
-        lose(hot.key, {number});
+        lose(hot.key, {number}, entered.done);
     }
     return entered.done;
 }
@@ -87,10 +87,10 @@ std::optional<block::BlockKey> Tier::key_of(TierFrame frame) {
     return index::intact(hot) ? std::optional(hot.key) : std::nullopt;
 }
 
-void Tier::lose(const block::BlockKey& key, TierFrame frame) {
+void Tier::lose(const block::BlockKey& key, TierFrame frame, Time at) {
     if (!is_orphan(frame)) ++m_counters.lost_blocks;
     drop_orphan(frame);
-    retire(key, frame, false);
+    retire(key, frame, false, at);
 }
 
 void Tier::drop_orphan(TierFrame frame) {
@@ -108,15 +108,24 @@ bool Tier::orphaned(const block::BlockKey& key) const {
     });
 }
 
-bool Tier::release_orphan(TierFrame frame) {
+bool Tier::release_orphan(TierFrame frame, Time at) {
     const auto orphan = std::find_if(m_orphans.begin(), m_orphans.end(),
                                      [&](const Orphan& one) { return one.frame == frame; });
     if (orphan == m_orphans.end()) return false;
-    if (orphan->has_no_entry && m_transfers[frame.record] == 0) {
+    if (orphan->has_no_entry && !is_held(frame, at)) {
         drop_orphan(frame);
         let_go(frame);
     }
     return true;
+}
+
+/// Pins run out without a word: who wants room looks for what they kept.
+void Tier::free_orphans(Time at) {
+    std::erase_if(m_orphans, [&](const Orphan& orphan) {
+        const bool free = orphan.has_no_entry && !is_held(orphan.frame, at);
+        if (free) let_go(orphan.frame);
+        return free;
+    });
 }
 
 void Tier::flip_record(TierFrame frame, std::uint32_t bit) {

@@ -31,6 +31,7 @@ struct LookupResult {
     /// Nothing was found, but bit errors have destroyed an entry that may have been this key's, and
     /// until forget_losses() every answer about it is open: restore what may_have_lost() names.
     bool uncertain = false;
+    bool behind = false;  ///< the DRAM-resident part was read
 };
 
 struct InsertResult {
@@ -75,6 +76,9 @@ public:
     [[nodiscard]] virtual LookupResult lookup(const block::BlockKey& key, Time at) = 0;
     /// Looks `key` up in the DRAM-resident part alone.
     [[nodiscard]] virtual LookupResult lookup_behind(const block::BlockKey& key, Time at) = 0;
+    /// Right after a lookup of `key` that read the DRAM-resident part until `done`: the entry stays
+    /// where it is, since the block is none of the asker's.
+    virtual void leave_behind(const block::BlockKey& key, Time done) = 0;
     /// Adds `key` where it is not there yet.
     virtual InsertResult insert(const block::BlockKey& key, const Entry& entry, Time at) = 0;
     /// Replaces the fields of `mask` in the entry of `key`, which must be there; with `expect`,

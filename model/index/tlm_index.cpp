@@ -90,11 +90,11 @@ LookupResult TlmIndex::probe(const block::BlockKey& key, Time issued, Time at) {
     place = done;
     if (found.entry == nullptr) {
         ++m_counters.false_passes;
-        return {std::nullopt, issued, done};
+        return {std::nullopt, issued, done, false, true};
     }
     ++m_counters.dram_hits;
     if (m_config.fill && m_due.size() < m_probe_done.size()) fill_later(key, done);
-    return {*found.entry, issued, done};
+    return {*found.entry, issued, done, false, true};
 }
 
 Time TlmIndex::read_lines(const DramTable::Probe& probe, Time at) {
@@ -223,6 +223,13 @@ void TlmIndex::fill_later(const block::BlockKey& key, Time at) {
     const auto place = std::upper_bound(m_due.begin(), m_due.end(), at,
                                         [](Time t, const Fill& fill) { return t < fill.at; });
     m_due.insert(place, {at, key});
+}
+
+void TlmIndex::leave_behind(const block::BlockKey& key, Time done) {
+    const auto due = std::find_if(m_due.rbegin(), m_due.rend(), [&](const Fill& fill) {
+        return fill.at == done && fill.key == key;
+    });
+    if (due != m_due.rend()) m_due.erase(std::next(due).base());
 }
 
 void TlmIndex::fill_due(Time at) {

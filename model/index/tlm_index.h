@@ -43,6 +43,7 @@ public:
     void bind(RecordReader& records) override { m_records = &records; }
     [[nodiscard]] LookupResult lookup(const block::BlockKey& key, Time at) override;
     [[nodiscard]] LookupResult lookup_behind(const block::BlockKey& key, Time at) override;
+    void leave_behind(const block::BlockKey& key, Time done) override;
     InsertResult insert(const block::BlockKey& key, const Entry& entry, Time at) override;
     UpdateResult update(const block::BlockKey& key, const Entry& entry, FieldMask mask,
                         std::optional<std::uint8_t> expect, Time at) override;

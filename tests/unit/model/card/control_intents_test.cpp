@@ -2,6 +2,7 @@
 /// Intents that move nothing: rights, pins, policy, questions, cancels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -63,6 +64,44 @@ TEST_F(ControlIntentsTest, AnothersBlockIsMissingInEveryWayAnAbsentOneIs) {
     // A demotion of the key cannot be taken, and does not say why.
     EXPECT_EQ(status(bench, Opcode::kDemote, 2, 7), kClipped);
     EXPECT_EQ(status(bench, Opcode::kPromote, 1, 7), kOk);
+}
+
+/// With most of the index in DRAM neither, and what he must not see does not move for him.
+TEST_F(ControlIntentsTest, AnothersBlockBehindTheSramIsMissingLikeAnAbsentOne) {
+    CardConfig config = baseline(16);
+    config.index.sram = Bytes::from_kib(4);
+    Bench bench(config, Bytes::from_kib(4));
+    Bench::drain();
+    for (const std::uint64_t first : {0U, 100U}) {
+        Intent run = bench.host.run(Opcode::kDemote, keys_of(first, 100));
+        run.tenant = 1;
+        ASSERT_EQ(bench.finish(run).status, kOk);
+    }
+    for (std::uint64_t first = 200; first < 2'000; first += 600) {
+        Intent run = bench.host.run(Opcode::kDemote, keys_of(first, 600));
+        run.tenant = 1;
+        ASSERT_EQ(bench.finish(run).status, kOk);
+    }
+    ASSERT_GT(bench.index.overflow_entries(), 1'500U);
+    std::map<std::int64_t, std::array<int, 2>> took;  // in picoseconds
+    for (std::uint64_t i = 0; i < 400; ++i) {
+        for (const std::uint64_t key : {i * 5, 100'000 + i}) {  // there for tenant 1; nowhere
+            const Time begin = now();
+            const Done done = ask(bench, Opcode::kPin, 2, key, 5);
+            ASSERT_EQ(done.status, kMissing);
+            ++took[(done.at - begin).ps].at(key < 2'000 ? 0 : 1);
+        }
+    }
+    const auto usual = std::max_element(took.begin(), took.end(), [](const auto& a, const auto& b) {
+        return a.second[0] + a.second[1] < b.second[0] + b.second[1];
+    });
+    // Else a line of the table in DRAM is full, and the one behind it is read too.
+    EXPECT_GT(usual->second[0], 360) << usual->first;
+    EXPECT_EQ(usual->second[1], 400) << usual->first;
+    EXPECT_EQ(bench.index.counters().fills, 0U);
+    ASSERT_EQ(status(bench, Opcode::kPin, 1, 1'999, 5), kOk);
+    ASSERT_EQ(status(bench, Opcode::kPin, 1, 1'999, 5), kOk);
+    EXPECT_EQ(bench.index.counters().fills, 1U) << "its owner's use moves it";
 }
 
 TEST_F(ControlIntentsTest, AGrantLetsReadAndNoMore) {
@@ -171,6 +210,75 @@ TEST_F(ControlIntentsTest, AMappedPinTellsWhereTheLinesAre) {
     EXPECT_TRUE(std::equal(line.begin(), line.end(), whole.begin() + 128));
     EXPECT_NE(bench.host.access(tlm::TLM_WRITE_COMMAND, mapped.argument, line, delay),
               tlm::TLM_OK_RESPONSE);
+}
+
+/// Whoever pins a block reads his own bytes until he lets go, whatever its owner does meanwhile.
+TEST_F(ControlIntentsTest, AReadersPinKeepsTheBlockFromItsOwnersRelease) {
+    for (const bool unpinned : {true, false}) {
+        fresh_kernel();
+        CardConfig config = baseline(16);
+        config.payload = Payload::kBytes;
+        Bench bench(config, kBlock);
+        bench.host.fill_slot(1, pattern(7, kBlock));
+        bench.host.fill_slot(3, pattern(9, kBlock));
+        ASSERT_EQ(status(bench, Opcode::kDemote, 1, 1), kOk);
+        ASSERT_EQ(status(bench, Opcode::kShare, 1, 1, engine::kEveryTenant), kOk);
+        const Done mapped = ask(bench, Opcode::kPin, 2, 1, 10, engine::kMapped);
+        ASSERT_EQ(mapped.status, kOk);
+        EXPECT_EQ(status(bench, Opcode::kDiscard, 1, 1), kBusy);
+        EXPECT_EQ(status(bench, Opcode::kRelease, 1, 1), kBusy);
+        ASSERT_EQ(status(bench, Opcode::kDemote, 3, 3), kOk);
+        std::vector<std::uint8_t> line(64);
+        sc_core::sc_time delay;
+        ASSERT_EQ(bench.host.access(tlm::TLM_READ_COMMAND, mapped.argument, line, delay),
+                  tlm::TLM_OK_RESPONSE);
+        const std::vector<std::uint8_t> whole = pattern(7, kBlock);
+        EXPECT_TRUE(std::equal(line.begin(), line.end(), whole.begin()));
+        EXPECT_EQ(status(bench, Opcode::kPromote, 2, 1), kOk);
+        if (unpinned) {
+            EXPECT_EQ(status(bench, Opcode::kUnpin, 2, 1), kOk);
+        } else {
+            sc_core::sc_start(11, sc_core::SC_MS);
+        }
+        EXPECT_EQ(status(bench, Opcode::kRelease, 1, 1), kOk);
+        EXPECT_EQ(bench.card.data_plane().tier().blocks(), 1U);
+        bench.card.data_plane().audit();
+    }
+}
+
+/// With a grant of his own left somebody else's block stays; whoever reads it as one of all does
+/// not lose it while he pins it either.
+TEST_F(ControlIntentsTest, AReleaseEndsNoRightThatAPinStandsOn) {
+    Bench bench(baseline(16), kBlock);
+    ASSERT_EQ(status(bench, Opcode::kDemote, 1, 1), kOk);
+    ASSERT_EQ(status(bench, Opcode::kShare, 1, 1, engine::kEveryTenant), kOk);
+    ASSERT_EQ(status(bench, Opcode::kShare, 1, 1, 3), kOk);
+    ASSERT_EQ(status(bench, Opcode::kPin, 2, 1, 10), kOk);
+    ASSERT_EQ(status(bench, Opcode::kPin, 3, 1, 10), kOk);
+    EXPECT_EQ(status(bench, Opcode::kRelease, 1, 1), kBusy);
+    EXPECT_EQ(status(bench, Opcode::kPromote, 2, 1), kOk);
+    EXPECT_EQ(status(bench, Opcode::kRelease, 2, 1), kOk) << "his pin alone goes";
+    EXPECT_EQ(status(bench, Opcode::kRelease, 1, 1), kOk) << "the other has a grant";
+    EXPECT_EQ(status(bench, Opcode::kPromote, 2, 1), kMissing);
+    EXPECT_EQ(status(bench, Opcode::kPromote, 3, 1), kOk);
+    EXPECT_EQ(status(bench, Opcode::kRelease, 3, 1), kOk);
+    EXPECT_EQ(bench.card.data_plane().tier().blocks(), 0U);
+}
+
+TEST_F(ControlIntentsTest, AMappedPinIsOfOneBlock) {
+    Bench bench(baseline(16), kBlock);
+    bench.load(keys_of(1, 2));
+    Intent run = bench.host.run(Opcode::kPin, keys_of(1, 3));
+    run.argument = 1'000;
+    Done done = bench.finish(run);
+    EXPECT_EQ(done.status, kMissing);
+    EXPECT_EQ(done.argument, 2U);
+    run.flags |= engine::kMapped;
+    done = bench.finish(run);
+    EXPECT_EQ(done.status, kMalformed) << "one address does not tell where three blocks are";
+    EXPECT_EQ(done.argument, 0U);
+    EXPECT_EQ(ask(bench, Opcode::kPin, 0, 3, 1'000, engine::kMapped).argument, 0U);
+    EXPECT_EQ(ask(bench, Opcode::kPin, 0, 2, 1'000, engine::kMapped).argument, kBlock.count);
 }
 
 TEST_F(ControlIntentsTest, PolicyIsUpdatedAloneAtItsEpochAndInRuns) {

@@ -223,9 +223,9 @@ protected:
                 break;
             case Fault::kCrcStorm:
                 for (int replay = 0; replay < 20; ++replay) {
-                    plane.stop_link(true);
+                    bench.card.stop_link(true);
                     sc_core::sc_start(40, sc_core::SC_NS);
-                    plane.stop_link(false);
+                    bench.card.stop_link(false);
                     sc_core::sc_start(60, sc_core::SC_NS);
                 }
                 break;

@@ -29,6 +29,21 @@ protected:
     static std::uint64_t merged(const Bench& bench) {
         return bench.card.data_plane().counters().merged_intents;
     }
+    /// The same at line fidelity.
+    static CardConfig lines() {
+        CardConfig made = baseline(16);
+        made.tier_capacity = Bytes::from_mib(256);
+        made.mem.fidelity = cxl::LinkFidelity::kLine;
+        made.dram_fidelity = DramFidelity::kLine;
+        made.dram = memory::burst_config(line_dram(made));
+        return made;
+    }
+    static std::uint64_t in_ns(Time time) { return static_cast<std::uint64_t>(time.ps / 1'000); }
+    static Intent urgent(Intent intent, engine::TransferClass transfer_class, Time deadline) {
+        intent.transfer_class = static_cast<std::uint8_t>(transfer_class);
+        intent.deadline_ns = in_ns(deadline);
+        return intent;
+    }
     static Done of(const Bench& bench, std::uint32_t id) {
         const auto done = std::find_if(bench.host.done.begin(), bench.host.done.end(),
                                        [&](const Done& some) { return some.id == id; });
@@ -101,6 +116,110 @@ TEST_F(MergesTest, DemandThatJoinsAPrefetchIsNotDroppedWithIt) {
         Bench::drain();
         EXPECT_EQ(of(bench, id).status, kOk);
         EXPECT_EQ(merged(bench), 1U);
+    }
+}
+
+/// Who shares a transfer has it as soon as his own deadline asks for, with moves as flows and line
+/// by line.
+TEST_F(MergesTest, ATransferIsAsUrgentAsTheMostUrgentWhoShareIt) {
+    using enum engine::TransferClass;
+    for (const bool line : {false, true}) {
+        const Bytes block = line ? Bytes::from_kib(512) : Bytes::from_mib(5);
+        const Time one = line ? Time::from_us(10) : Time::from_us(100);  // a block crosses
+        std::array<Time, 2> took{};
+        for (const bool shared : {false, true}) {
+            fresh_kernel();
+            Bench bench(line ? lines() : baseline(16), block);
+            bench.load(keys_of(1, 20));
+            const Time begin = now();
+            bench.host.submit(
+                urgent(bench.host.intent(Opcode::kPromote, key_of(20), 20), kDemand, {}), 1);
+            bench.host.submit(urgent(bench.host.intent(Opcode::kPrefetch, key_of(1), 1), kPrefetch,
+                                     begin + one * 10'000),
+                              0);
+            sc_core::sc_start(3, sc_core::SC_US);
+            for (std::uint32_t i = 2; i < 12; ++i) {
+                bench.host.submit(urgent(bench.host.intent(Opcode::kPromote, key_of(i), i), kDemand,
+                                         begin + one * 50),
+                                  1);
+            }
+            const std::uint32_t id = bench.host.submit(
+                urgent(bench.host.intent(Opcode::kPromote, key_of(1), shared ? 1 : 100), kDemand,
+                       begin + one * 4),
+                1);
+            Bench::drain();
+            EXPECT_EQ(merged(bench), shared ? 1U : 0U);
+            took.at(shared ? 1 : 0) = of(bench, id).at - begin;
+            EXPECT_EQ(of(bench, id).status, kOk);
+        }
+        EXPECT_LT(took[0], one * 3) << line;
+        EXPECT_LE(took[1], took[0] + Time::from_us(1)) << line;
+    }
+}
+
+/// A deadline that nobody could meet is missed by him whose it is.
+TEST_F(MergesTest, ADeadlineIsMissedByTheIntentWhoseItIs) {
+    using enum engine::TransferClass;
+    Bench bench(baseline(16), Bytes::from_mib(5));
+    bench.load(keys_of(1, 4));
+    const Time begin = now();
+    const auto missed = [&](engine::TransferClass of) {
+        return bench.card.data_plane().counters().missed_blocks.at(static_cast<std::size_t>(of));
+    };
+    bench.host.submit(urgent(bench.host.run(Opcode::kPrefetch, keys_of(1, 4)), kPrefetch,
+                             begin + Time::from_ms(9)),
+                      0);
+    bench.host.submit(urgent(bench.host.run(Opcode::kPromote, keys_of(1, 4)), kDemand,
+                             begin + Time::from_us(250)),
+                      1);
+    Bench::drain();
+    EXPECT_EQ(merged(bench), 1U);
+    EXPECT_EQ(missed(kDemand), 2U) << "two of four cross in time";
+    EXPECT_EQ(missed(kPrefetch), 0U);
+    bench.host.submit(urgent(bench.host.run(Opcode::kPrefetch, keys_of(1, 4)), kPrefetch,
+                             now() + Time::from_us(9)),
+                      0);
+    Bench::drain();
+    EXPECT_EQ(missed(kPrefetch), 4U) << "dropped";
+}
+
+/// A hint that is late for one is not dropped under those who did not give a hint.
+TEST_F(MergesTest, WhatOneMayDoWithoutIsNotDroppedUnderTheOthers) {
+    using enum engine::TransferClass;
+    enum class Second { kNone, kPromote, kLaterPrefetch, kLatePrefetch };
+    for (const Second second :
+         {Second::kNone, Second::kPromote, Second::kLaterPrefetch, Second::kLatePrefetch}) {
+        fresh_kernel();
+        Bench bench(baseline(16), Bytes::from_mib(5));
+        bench.load(keys_of(1, 40));
+        const Time begin = now();
+        const Intent run = bench.host.run(Opcode::kPrefetch, keys_of(1, 8), 0);
+        const std::uint32_t first =
+            bench.host.submit(urgent(run, kPrefetch, begin + Time::from_us(900)), 0);
+        sc_core::sc_start(150, sc_core::SC_US);
+        const bool hint = second != Second::kPromote;
+        const Time due = second == Second::kLaterPrefetch  ? begin + Time::from_ms(10)
+                         : second == Second::kLatePrefetch ? begin + Time::from_us(950)
+                                                           : Time{};
+        const Intent again =
+            bench.host.run(hint ? Opcode::kPrefetch : Opcode::kPromote, keys_of(1, 8), 0);
+        std::uint32_t other = 0;
+        if (second != Second::kNone) {
+            other = bench.host.submit(urgent(again, kPrefetch, due), 1);
+        }
+        sc_core::sc_start(50, sc_core::SC_US);
+        for (std::uint32_t i = 20; i < 30; ++i) {  // demand comes between
+            bench.host.submit(
+                urgent(bench.host.intent(Opcode::kPromote, key_of(i), i), kDemand, {}), 1);
+        }
+        Bench::drain();
+        const bool kept = second == Second::kPromote || second == Second::kLaterPrefetch;
+        EXPECT_EQ(of(bench, first).status, kept ? kOk : kRejected);
+        EXPECT_EQ(merged(bench), second == Second::kNone ? 0U : 1U);
+        if (second == Second::kNone) continue;
+        EXPECT_EQ(of(bench, other).status, kept ? kOk : kRejected);
+        EXPECT_EQ(of(bench, other).argument, of(bench, first).argument);
+        EXPECT_EQ(kept, of(bench, other).argument == 8U);
     }
 }
 

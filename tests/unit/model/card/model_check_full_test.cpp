@@ -32,7 +32,7 @@ TEST_F(ModelCheckFullTest, AMillionIntentsEndInTheStateOfASequentialReference) {
     for (std::size_t opcode = 1; opcode < done.size(); ++opcode) {
         EXPECT_GT(done[opcode], 100U) << engine::kOpcodeNames.at(opcode);
     }
-    for (std::size_t status = 0; status < 8; ++status) {
+    for (std::size_t status = 0; status < statuses.size(); ++status) {
         EXPECT_GT(statuses[status], 50U) << engine::kStatusNames.at(status);
     }
 }

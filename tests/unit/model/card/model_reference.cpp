@@ -43,10 +43,18 @@ std::optional<BlockState> policy_written(BlockState state, std::uint16_t tenant)
     return state;
 }
 
-BlockState released(BlockState state, std::uint16_t tenant) {
-    const auto without = [](std::uint16_t set, std::uint16_t bits) {
-        return static_cast<std::uint16_t>(set & ~bits);
-    };
+std::uint16_t without(std::uint16_t set, std::uint16_t bits) {
+    return static_cast<std::uint16_t>(set & ~bits);
+}
+
+/// Whether somebody's pin stands on what `tenant` gives to all.
+bool others_pin(const BlockState& state, std::uint16_t tenant) {
+    return state.owns(tenant) &&
+           without(state.pinned, static_cast<std::uint16_t>(state.granted | bit(tenant))) != 0;
+}
+
+std::optional<BlockState> released(BlockState state, std::uint16_t tenant) {
+    if (others_pin(state, tenant)) return std::nullopt;
     state.pinned = without(state.pinned, bit(tenant));
     if (state.owner == tenant) {
         state.owner = BlockState::kNobody;
@@ -69,6 +77,8 @@ bool may_be_busy(const BlockState& state, const BlockOp& op, bool raced) {
             return state.owns(op.tenant) && (raced || state.pinned != 0 || state.granted != 0);
         case Opcode::kReEncode:
             return state.owns(op.tenant) && state.pinned != 0;
+        case Opcode::kRelease:
+            return others_pin(state, op.tenant);
         case Opcode::kPin:
             return op.mapped && raced && state.reads(op.tenant);  // it moves
         default:

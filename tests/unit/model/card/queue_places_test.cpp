@@ -242,7 +242,7 @@ TEST_F(QueuePlacesTest, ALinkThatIsDownAndABusMasterThatIsOffDoNotKnowOfEachOthe
                 EXPECT_TRUE(bench.host.write_register(management::kCommandRegister,
                                                       enabled ? management::kBusMasterEnable : 0));
             };
-            const auto link = [&](bool up) { bench.card.data_plane().stop_link(!up); };
+            const auto link = [&](bool up) { bench.card.stop_link(!up); };
             const auto quiet = [&] {
                 sc_core::sc_start(2, sc_core::SC_MS);
                 EXPECT_TRUE(bench.host.arrivals.empty());
@@ -272,13 +272,55 @@ TEST_F(QueuePlacesTest, ALinkThatIsDownAndABusMasterThatIsOffDoNotKnowOfEachOthe
 TEST_F(QueuePlacesTest, NothingIsFetchedWhileTheLinkIsDown) {
     Bench bench(config(), kBlock);
     Bench::drain();
-    bench.card.data_plane().stop_link(true);
+    bench.card.stop_link(true);
     bench.host.submit(bench.host.intent(Opcode::kQuery, key_of(0)));
     Bench::drain();
     EXPECT_EQ(bench.card.data_plane().counters().intents, 0U);
-    bench.card.data_plane().stop_link(false);
+    bench.card.stop_link(false);
     Bench::drain();
     EXPECT_EQ(bench.host.done.size(), 1U);
+}
+
+/// Copies of a host-side mover cross the link, and are no DMA of the card.
+TEST_F(QueuePlacesTest, ACopyOfTheHostStopsWithTheLinkAndNotWithTheBusMaster) {
+    const std::uint64_t size = Bytes::from_mib(5).count;
+    for (const auto direction : {engine::BulkDirection::kRead, engine::BulkDirection::kWrite}) {
+        std::array<Time, 3> ends{};
+        for (std::size_t fault = 0; fault < ends.size(); ++fault) {
+            fresh_kernel();
+            Bench bench(config(), kBlock);
+            Bench::drain();
+            const Time begin = now();
+            bench.host.bulk->open_bulk(direction, Rate{50'000'000'000}, bench.host);
+            bench.host.bulk->start_bulk(direction, 0, {size});
+            sc_core::sc_start(20, sc_core::SC_US);
+            if (fault == 1) {
+                EXPECT_TRUE(bench.host.write_register(management::kCommandRegister, 0));
+            }
+            if (fault == 2) bench.card.stop_link(true);
+            sc_core::sc_start(1, sc_core::SC_MS);
+            EXPECT_EQ(bench.host.bulk_ends.size(), fault == 2 ? 0U : 1U);
+            bench.card.stop_link(false);
+            Bench::drain();
+            ASSERT_EQ(bench.host.bulk_ends.size(), 1U);
+            ends.at(fault) = bench.host.bulk_ends[0] - begin;
+        }
+        EXPECT_EQ(ends[1], ends[0]);
+        EXPECT_EQ(ends[2], ends[0] + Time::from_ms(1));
+    }
+}
+
+TEST_F(QueuePlacesTest, HostLinesStopWithTheLink) {
+    Bench bench(config(), kBlock);
+    Bench::drain();
+    std::vector<std::uint8_t> line(64);
+    for (const bool down : {true, false}) {
+        bench.card.stop_link(down);
+        sc_core::sc_time delay;
+        EXPECT_EQ(bench.host.access(tlm::TLM_READ_COMMAND, 0, line, delay),
+                  down ? tlm::TLM_GENERIC_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
+        EXPECT_EQ(line[0], down ? 0xFF : 0);
+    }
 }
 
 TEST_F(QueuePlacesTest, RefusedPayloadIsUnknownToWhoReadsItBackAndHasNoFlag) {

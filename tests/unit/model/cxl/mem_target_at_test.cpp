@@ -157,6 +157,61 @@ TEST_F(MemTargetTest, ASecondEndOfAResponseIsReported) {
 }
 
 /// One place in the card and four hosts that always want it: each gets its turn.
+TEST_P(AtTest, ALinkThatIsDownHoldsRequestsAndAnswers) {
+    MemTargetConfig config;
+    config.fidelity = GetParam().fidelity;
+    config.depth = GetParam().depth;
+    build(config);
+    for (int i = 0; i < 3; ++i) {
+        AtPlan plan;
+        plan.stall = GetParam().stall;
+        add(plan);
+    }
+    const auto answered = [&] {
+        std::uint64_t sum = 0;
+        for (const auto& initiator : m_initiators) sum += initiator->answered;
+        return sum;
+    };
+    for (int stop = 0; stop < 10; ++stop) {
+        sc_core::sc_start(sc_core::sc_time(777 + 13 * stop, sc_core::SC_NS));
+        m_target->stop_link(true);
+        // Answers that are on the response channel end.
+        sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_US));
+        const std::uint64_t before = answered();
+        sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+        EXPECT_EQ(answered(), before);
+        m_target->stop_link(false);
+    }
+    sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_MS));
+    for (const auto& initiator : m_initiators) {
+        EXPECT_TRUE(initiator->finished()) << initiator->answered;
+        EXPECT_EQ(initiator->errors, 0U);
+        EXPECT_EQ(initiator->held(), 0U);
+    }
+    EXPECT_EQ(m_target->in_flight(), 0U);
+}
+
+TEST_F(MemTargetTest, AResetOfALinkThatIsDownAnswersWhatIsHeld) {
+    build();
+    AtPlan plan;
+    plan.expect_errors = true;
+    AtInitiator& host = add(plan);
+    sc_core::sc_start(sc_core::sc_time(500, sc_core::SC_NS));
+    m_target->stop_link(true);
+    sc_core::sc_start(sc_core::sc_time(10, sc_core::SC_US));
+    const std::uint64_t before = host.answered;
+    const std::uint32_t out = host.held();
+    EXPECT_GT(out, 4U);
+    m_target->reset();
+    map();
+    sc_core::sc_start(sc_core::sc_time(10, sc_core::SC_US));
+    EXPECT_EQ(host.answered, before + out);
+    EXPECT_EQ(host.errors, out);
+    m_target->stop_link(false);
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+    EXPECT_TRUE(host.finished());
+}
+
 TEST_F(MemTargetTest, HostsAreLetInByTurns) {
     MemTargetConfig config;
     config.depth = 1;

@@ -33,6 +33,31 @@ TEST_F(MemTargetTest, APlainInitiatorWritesAndReads) {
     EXPECT_EQ(m_target->core().counters().partial_writes, 1U);
 }
 
+/// As a root port answers for a device that is gone.
+TEST_F(MemTargetTest, WhileTheLinkIsDownALooselyTimedReadIsAllOnesAndAnError) {
+    build();
+    bind_loose();
+    write(kBase, 0x5A);
+    m_target->stop_link(true);
+    EXPECT_EQ(write(kBase, 0x11), Time{});
+    EXPECT_EQ(status, tlm::TLM_GENERIC_ERROR_RESPONSE);
+    read(kBase);
+    EXPECT_EQ(status, tlm::TLM_GENERIC_ERROR_RESPONSE);
+    EXPECT_EQ(line[0], 0xFF);
+    EXPECT_EQ(line[63], 0xFF);
+    MemExtension host;
+    read(kBase, 64, &host);
+    EXPECT_EQ(status, tlm::TLM_GENERIC_ERROR_RESPONSE);
+    EXPECT_TRUE(host.poison);
+    read(kBase + 60, 8);
+    EXPECT_EQ(status, tlm::TLM_BURST_ERROR_RESPONSE);
+    EXPECT_EQ(m_target->core().counters().lost, 3U);
+    m_target->stop_link(false);
+    read(kBase);
+    EXPECT_EQ(status, tlm::TLM_OK_RESPONSE);
+    EXPECT_EQ(line[0], 0x5A) << "the write was lost";
+}
+
 TEST_F(MemTargetTest, WhatIsNotOneLineIsRefused) {
     build();
     bind_loose();

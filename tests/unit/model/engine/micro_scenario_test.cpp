@@ -36,7 +36,7 @@ TEST(MicroScenarioTest, U6) {
                 link.drained[static_cast<std::size_t>(i)].end - Time::from_us(100);
             EXPECT_EQ(lateness, Time::from_us(100 * i));
         }
-        EXPECT_EQ(link.scheduler.counters(kDemandClass).missed, 2U);
+        EXPECT_EQ(link.missed(), 2U);
         // 3 % of the bandwidth over the 10 ms.
         EXPECT_EQ(link.flow.busy_time(0), Time::from_us(300));
         EXPECT_EQ(link.flow.drained(0).count * 100,
@@ -66,7 +66,7 @@ TEST(MicroScenarioTest, U7) {
         EXPECT_EQ(lateness == Time{}, step == 4);
         EXPECT_EQ(lateness == Time::from_us(20), step == 5);
     }
-    EXPECT_EQ(link.scheduler.counters(kDemandClass).missed, 1U);
+    EXPECT_EQ(link.missed(), 1U);
 }
 
 std::uint64_t misses(const SchedulerConfig& config, std::initializer_list<std::int64_t> deadlines) {
@@ -77,15 +77,15 @@ std::uint64_t misses(const SchedulerConfig& config, std::initializer_list<std::i
     std::uint32_t id = 0;
     for (const std::int64_t deadline : deadlines) {
         FlowJob job = block(id++, deadline);
-        job.droppable = true;
         // The byte in front takes 20 ps.
         job.deadline += Time{20};
+        job.drop_after = job.deadline;
         link.push(job);
     }
     link.flow.stop(0, false, {});
     link.finish();
     EXPECT_EQ(link.ended.size(), deadlines.size() + 1);
-    return link.scheduler.counters(kDemandClass).missed;
+    return link.missed();
 }
 
 TEST(MicroScenarioTest, U10) {

@@ -176,10 +176,10 @@ TEST_F(PreemptionTest, ARaisedJobPreempts) {
     m_link.push(job(0, 2, 100'000));
     m_link.push(job(1, 3, 1'000), ns(1'000));
     EXPECT_EQ(m_link.flow.next_end(), ns(100'000));
-    m_link.flow.raise(0, 1, 1, ns(10'000));
+    EXPECT_TRUE(m_link.flow.raise(0, 1, {.priority = 1}, ns(10'000)));
     EXPECT_EQ(m_link.flow.next_end(), ns(20'480));
     // The running one, raised, is not cut by what was above it before.
-    m_link.flow.raise(0, 0, 0, ns(11'000));
+    EXPECT_TRUE(m_link.flow.raise(0, 0, {.priority = 0}, ns(11'000)));
     m_link.push(job(2, 1, 1'000), ns(12'000));
     m_link.finish();
     EXPECT_EQ(m_link.order(), (std::vector<std::uint32_t>{0, 1, 2}))
@@ -296,7 +296,8 @@ private:
         if (what < 6) push();
         if (what == 6) (void)m_link->flow.cancel(0, id, m_now);
         if (what == 7)
-            m_link->flow.raise(0, id, static_cast<std::uint8_t>(m_random.uniform(3)), m_now);
+            (void)m_link->flow.raise(
+                0, id, {.priority = static_cast<std::uint8_t>(m_random.uniform(3))}, m_now);
         if (what == 8) m_link->flow.stall(0, destination, m_random.uniform(2) == 0, m_now);
         if (what == 9) m_link->flow.stop(0, m_random.uniform(3) == 0, m_now);
     }

@@ -33,7 +33,22 @@ public:
                            Rate rate = kLinkRate)
         : scheduler(config), flow({rate.bytes_per_second, 0, 0, 0}, {with(server)}, *this) {}
 
-    void push(const FlowJob& job, Time now = {}) { flow.push(0, job, now); }
+    void push(const FlowJob& job, Time now = {}) {
+        m_jobs.push_back(job);
+        flow.push(0, job, now);
+    }
+    /// Blocks that drained behind their deadline, or not at all.
+    [[nodiscard]] std::uint64_t missed() const {
+        std::uint64_t count = 0;
+        for (const FlowJob& job : m_jobs) {
+            if (job.deadline == Time::never()) continue;
+            count += job.blocks;
+            for (const Drained& block : drained) {
+                count -= block.id == job.id && block.end <= job.deadline ? 1 : 0;
+            }
+        }
+        return count;
+    }
     /// Plays until nothing more comes.
     Time finish() {
         Time last{};
@@ -75,6 +90,8 @@ private:
                       Time end) override {
         ended.push_back({id, blocks, false, reason, end});
     }
+
+    std::vector<FlowJob> m_jobs;
 };
 
 }  // namespace kvplane::engine::test

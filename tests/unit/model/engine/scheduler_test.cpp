@@ -65,12 +65,12 @@ private:
                     .priority = static_cast<std::uint8_t>(m_random.uniform(4)),
                     .tenant = static_cast<std::uint16_t>(m_random.uniform(3) * 7),
                     .destination = static_cast<std::uint16_t>(m_random.uniform(3)),
-                    .droppable = m_random.uniform(2) == 0,
                     .blocks = static_cast<std::uint32_t>(m_random.uniform(1, 5)),
                     .block_bytes = {m_random.uniform(1, 150)}};
         if (m_random.uniform(3) == 0) job.last_bytes = {m_random.uniform(1, 150)};
         if (m_random.uniform(4) != 0) {
             job.deadline = m_now + Time::from_ns(static_cast<std::int64_t>(m_random.uniform(800)));
+            if (m_random.uniform(2) == 0) job.drop_after = job.deadline;
         }
         m_scheduler.push(job, m_now);
         m_twin.push(job, m_now);
@@ -118,9 +118,14 @@ private:
     }
     void raise() {
         const auto id = static_cast<std::uint32_t>(m_random.uniform(12));
-        const auto priority = static_cast<std::uint8_t>(m_random.uniform(4));
-        const FlowJob* raised = m_scheduler.raise(id, priority);
-        EXPECT_EQ(raised != nullptr, m_twin.raise(id, priority));
+        FlowUrgency urgency{.priority = static_cast<std::uint8_t>(m_random.uniform(5))};
+        if (m_random.uniform(2) == 0) {
+            urgency.deadline =
+                m_now + Time::from_ns(static_cast<std::int64_t>(m_random.uniform(800)));
+            if (m_random.uniform(2) == 0) urgency.drop_after = urgency.deadline;
+        }
+        const FlowJob* raised = m_scheduler.raise(id, urgency);
+        EXPECT_EQ(raised != nullptr, m_twin.raise(id, urgency));
     }
     void stall() {
         const auto destination = static_cast<std::uint16_t>(m_random.uniform(3));
@@ -270,18 +275,36 @@ TEST(SchedulerTest, ARaisedPrefetchIsDemandAndIsNotDropped) {
     Scheduler scheduler{SchedulerConfig{}};
     for (std::uint32_t i = 0; i < 3; ++i) {
         FlowJob prefetch = job(i, 2, {1});
-        prefetch.droppable = true;
+        prefetch.drop_after = prefetch.deadline;
         scheduler.push(prefetch, {});
     }
-    EXPECT_NE(scheduler.raise(1, 1), nullptr);
-    EXPECT_EQ(scheduler.raise(1, 2), nullptr) << "never less urgent";
+    EXPECT_NE(scheduler.raise(1, {.priority = 1}), nullptr);
+    EXPECT_EQ(scheduler.raise(1, {.priority = 2, .drop_after = {1}}), nullptr)
+        << "never less urgent";
     EXPECT_EQ(drain(scheduler), (std::vector<std::uint32_t>{1}));
     EXPECT_EQ(scheduler.counters(2).late_drops, 2U);
-    EXPECT_EQ(scheduler.counters(2).missed, 2U);
     FlowQueue::GivenUp given_up;
     ASSERT_TRUE(scheduler.pop_given_up(given_up));
     EXPECT_EQ(given_up.id, 0U);
     EXPECT_EQ(given_up.reason, FlowEnd::kLate);
+}
+
+TEST(SchedulerTest, ARaisedJobHasTheSoonerDeadlineAndIsDroppedAtTheLaterTime) {
+    Scheduler scheduler{SchedulerConfig{}};
+    for (std::uint32_t i = 0; i < 3; ++i) scheduler.push(job(i, 1, Time::from_us(5 + i)), {});
+    EXPECT_EQ(scheduler.raise(2, {.priority = 1, .deadline = Time::from_us(1)}), nullptr);
+    EXPECT_EQ(scheduler.raise(0, {.priority = 1, .deadline = Time::from_us(9)}), nullptr);
+    EXPECT_EQ(drain(scheduler), (std::vector<std::uint32_t>{2, 0, 1}));
+    // 100 B at 1 GB/s: 100 ns.
+    for (const std::int64_t later : {99, 100}) {
+        Scheduler late{SchedulerConfig{}};
+        FlowJob hint = job(0, 2, Time::from_ns(50));
+        hint.drop_after = hint.deadline;
+        late.push(hint, {});
+        const Time due = Time::from_ns(later);
+        EXPECT_EQ(late.raise(0, {.priority = 2, .deadline = due, .drop_after = due}), nullptr);
+        EXPECT_EQ(drain(late).size(), later == 100 ? 1U : 0U);
+    }
 }
 
 TEST(SchedulerTest, RefusesTwoJobsOfOneId) {

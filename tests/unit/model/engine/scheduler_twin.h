@@ -71,7 +71,6 @@ public:
                 Job& job = *choose(candidates, c);
                 if (late(job, begins, rate)) {
                     given_up.push_back({job.job.id, FlowEnd::kLate});
-                    missed[job.job.priority] += job.job.blocks - job.from / block(job);
                     erase(job.job.id);
                     continue;
                 }
@@ -99,11 +98,13 @@ public:
         job.from = from;
         job.waits = true;
     }
-    bool raise(std::uint32_t id, std::uint8_t priority) {
+    bool raise(std::uint32_t id, const FlowUrgency& urgency) {
         Job* job = find(id);
-        if (job == nullptr || priority >= job->job.priority) return false;
-        job->job.priority = priority;
-        job->job.droppable = false;
+        if (job == nullptr) return false;
+        if (urgency.deadline < job->job.deadline) job->job.deadline = urgency.deadline;
+        if (urgency.drop_after > job->job.drop_after) job->job.drop_after = urgency.drop_after;
+        if (urgency.priority >= job->job.priority) return false;
+        job->job.priority = urgency.priority;
         job->turn = 0;
         return job->waits;
     }
@@ -135,7 +136,6 @@ public:
     std::vector<Job>& jobs() { return m_jobs; }
 
     std::vector<std::pair<std::uint32_t, FlowEnd>> given_up;
-    std::map<std::uint8_t, std::uint64_t> missed;
 
 private:
     struct Tokens {
@@ -246,11 +246,11 @@ private:
         }
     }
     bool late(const Job& job, Time begins, std::uint64_t rate) const {
-        if (fifo() || !m_config.late_drop || !job.job.droppable) return false;
-        if (job.job.deadline == Time::never() || rate == 0) return false;
+        if (fifo() || !m_config.late_drop) return false;
+        if (job.job.drop_after == Time::never() || rate == 0) return false;
         const Uint128 left = Uint128{job.job.bytes().count - job.from} * kFlowWork;
         return begins.ps + static_cast<std::int64_t>((left + rate - 1) / rate) >
-               job.job.deadline.ps;
+               job.job.drop_after.ps;
     }
     Grant grant(Job& job, std::uint8_t c, Time now, bool held_back, bool contended) {
         const std::uint64_t from = job.from;

@@ -259,6 +259,25 @@ TEST(TierTest, ALostBlockKeepsItsFrameUntilTheLastTransferIsOver) {
     bench.tier.audit();
 }
 
+/// Its lines may be mapped: nothing else lies there before the last pin has run out.
+TEST(TierTest, ALostBlockKeepsItsFrameUntilItsPinsHaveRunOut) {
+    Bench bench(2);
+    const TierFrame frame = bench.store(1);
+    const Dpa where = bench.tier.address(frame);
+    const Time end = bench.at() + Time::from_us(50);
+    ASSERT_TRUE(bench.tier.leases().pin(frame.record, kTenant, kBlock, end, bench.at()));
+    bench.tier.flip_record(frame, 17);
+    EXPECT_FALSE(bench.tier.find(key_of(1), kTenant, bench.at()).present);
+    EXPECT_NE(bench.tier.address(bench.store(2)), where);
+    EXPECT_EQ(bench.tier.reserve(key_of(3), kBlock, kTenant, bench.at()).room, Tier::Room::kNo);
+    EXPECT_EQ(bench.tier.reserve(key_of(1), kBlock, kTenant, bench.at()).room, Tier::Room::kTaken);
+    bench.tier.audit();
+    while (bench.at() < end) EXPECT_EQ(bench.tier.blocks(), 2U);
+    EXPECT_EQ(bench.tier.address(bench.store(1)), where);
+    EXPECT_EQ(bench.tier.blocks(), 2U);
+    bench.tier.audit();
+}
+
 /// Random use while bits of entries and records flip: a block is found as it is, or it is missing
 /// and was hit in its record.
 class FaultyUse {
