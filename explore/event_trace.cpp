@@ -19,7 +19,6 @@ constexpr std::array<std::string_view, 11> kNames{
 
 /// Spans of one resource that may overlap; what more do is left out.
 constexpr std::size_t kLanes = 256;
-constexpr std::size_t kBuffer = std::size_t{1} << 20;
 
 std::string_view kind_of(const MoveJob& job) {
     switch (job.opcode()) {
@@ -53,18 +52,15 @@ EventTrace::EventTrace(const std::string& option, const RunConfig& config)
       m_fill(config.card.codec.fill),
       m_fence(fence_of(config.card.engine)),
       m_file(m_option.file) {
-    m_buffer =
+    m_file.write(
         "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n"
         "{\"ph\": \"M\", \"pid\": 1, \"name\": \"process_name\", \"args\": {\"name\": "
-        "\"card\"}}";
+        "\"card\"}}");
 }
 
 void EventTrace::add(const std::string& event) {
-    m_buffer += ",\n";
-    m_buffer += event;
-    if (m_buffer.size() < kBuffer) return;
-    m_file.write(m_buffer);
-    m_buffer.clear();
+    m_file.write(",\n");
+    m_file.write(event);
 }
 
 /// The first lane of a track that is free at `start`, or kLanes; a new one has its name written.
@@ -136,10 +132,8 @@ void EventTrace::completed(const MoveJob& job) {
 }
 
 void EventTrace::finish() {
-    m_buffer += "\n]}\n";
-    m_file.write(m_buffer);
-    m_buffer.clear();
-    m_file.keep();
+    m_file.write("\n]}\n");
+    m_file.finish();
 }
 
 }  // namespace kvplane::explore

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "explore/output.h"
 #include "explore/run_config.h"
+#include "explore/simulation_file.h"
 #include "model/engine/plane_observer.h"
 #include "tb/plugin/waves.h"
 
@@ -63,8 +63,7 @@ private:
     Time m_submit;  ///< before a doorbell is seen
     Time m_fill;
     Time m_fence;
-    OutputFile m_file;
-    std::string m_buffer;
+    SimulationFile m_file;
     std::array<std::vector<Time>, kTracks> m_lanes;  ///< end of the last span of each
     std::uint64_t m_spans = 0;
     std::uint64_t m_left_out = 0;

@@ -63,7 +63,7 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
     command->add_flag("--json", options.json, "Print the result as one JSON object");
     command
         ->add_option("--intents", options.intents,
-                     "Every descriptor, 64 bytes each; `trace intents` prints them")
+                     "Every intent, event and completion; `trace intents` prints them")
         ->type_name("FILE");
     command->add_flag("--check", options.check,
                       "Check every invariant at every step: read sets, write-once, and the card's "
@@ -130,8 +130,10 @@ void add_trace_info(CLI::App& app, TraceArguments& trace, int& exit_code) {
 }
 
 void add_trace_intents(CLI::App& app, TraceArguments& trace, int& exit_code) {
-    CLI::App* intents = app.add_subcommand("intents", "Print the descriptors that a file holds");
-    intents->add_option("file", trace.path, "64-byte descriptors, as of run --intents")->required();
+    CLI::App* intents = app.add_subcommand(
+        "intents", "Print the intents, events and completions that a file holds");
+    intents->add_option("file", trace.path, "As of run --intents, or 64-byte descriptors alone")
+        ->required();
     intents->add_flag("--json", trace.json, "Print one JSON object");
     intents->callback([&] {
         exit_code = guarded(

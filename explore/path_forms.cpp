@@ -74,10 +74,29 @@ Limits limits(const RunConfig& config, const PathPoint& point) {
     throw InvariantError("unknown mechanism");
 }
 
+/// Whether orders by the card, alone or several, meet nothing that the form leaves out.
+bool applies(const RunConfig& config, const PathPoint& point, const Limits& of) {
+    const engine::EngineConfig& engine = config.card.engine;
+    if (config.driver.mechanism != driver::Mechanism::kCard) return true;
+    if (engine.coalesce > 1 || engine.scheduler.tenant_rate) return false;
+    if (point.depth == 1) return true;
+    const double kilobytes = static_cast<double>((point.block * point.run).count) / 1e3;
+    const double service = kilobytes / of.gb_s;
+    // Descriptors are fetched one batch after another.
+    const bool fetched = config.driver.queue == driver::QueuePlace::kHostMemory;
+    const double fetch = fetched ? (config.card.flight * 2 + engine.host_memory).us() : 0;
+    const auto fills = [&](double orders) { return orders * service >= of.alone_us + fetch; };
+    const double most = std::min(config.driver.ring_entries - 1, engine.in_flight);
+    if (config.driver.submit.us() > service || (point.depth == 0 && fetch > service)) return false;
+    if (point.depth == 0 || point.depth > most) return fills(most);
+    return !fetched || point.depth == 2 || fills(point.depth);
+}
+
 }  // namespace
 
 PathForm path_form(const RunConfig& config, const PathPoint& point) {
     const Limits of = limits(config, point);
+    if (!applies(config, point, of)) return {};
     const double kilobytes = static_cast<double>((point.block * point.run).count) / 1e3;
     if (point.depth == 1) return {of.alone_us, kilobytes / of.alone_us};
     if (point.depth != 0) {

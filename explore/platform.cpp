@@ -136,22 +136,22 @@ void Platform::trace(const std::string& waves) {
     }
 }
 
-void Platform::keep_intents() {
+void Platform::observe(driver::QueueObserver& observer) {
     auto* card_driver = dynamic_cast<driver::CardDriver*>(m_driver.get());
     if (card_driver == nullptr) throw UserError("--intents needs driver.mechanism: card");
-    card_driver->keep_intents();
-}
-
-std::string Platform::kept_intents() const {
-    const auto& kept = dynamic_cast<const driver::CardDriver&>(*m_driver).kept_intents();
-    return {reinterpret_cast<const char*>(kept.data()), kept.size() * sizeof(kept[0])};
+    card_driver->observe(observer);
 }
 
 void Platform::run() {
     sc_core::sc_start();
+    if (sc_core::sc_pending_activity()) return;
     if (m_engine->unfinished() != 0) {
         throw InvariantError(fmt::format("the run stands still at {} with {} requests unfinished",
                                          to_string(now()), m_engine->unfinished()));
+    }
+    if (m_control->runs_under_way() != 0) {
+        throw InvariantError(fmt::format("the run ends at {} with {} runs of moves unfinished",
+                                         to_string(now()), m_control->runs_under_way()));
     }
     m_index->engine().finish();
     m_control->audit();

@@ -10,6 +10,7 @@
 #include "host_driver/control/control_plane.h"
 #include "host_driver/driver/driver.h"
 #include "host_driver/driver/move_metrics.h"
+#include "host_driver/driver/queue_observer.h"
 #include "host_driver/gpu/hbm_pool.h"
 #include "host_driver/gpu/step_time.h"
 #include "host_driver/serving/engine.h"
@@ -49,14 +50,13 @@ public:
     /// Writes waveforms of the engine, as `waves` (FILE[:from,to]) says; before run(). Throws
     /// UserError where the engine is not RTL.
     void trace(const std::string& waves);
-    /// Keeps the descriptors that the host posts from now on. Throws UserError where it posts none.
-    void keep_intents();
-    /// Their bytes, one behind the other.
-    [[nodiscard]] std::string kept_intents() const;
+    /// Hears the host's queue pairs; before run(). It must outlive this. Throws UserError where
+    /// there are none.
+    void observe(driver::QueueObserver& observer);
     /// Hears the card's intents; before run(). It must outlive this.
     void observe(engine::JobObserver& observer) { m_card->data_plane().observe(observer); }
-    /// Simulates until nothing is left to do, then checks what must hold at the end. Throws
-    /// InvariantError.
+    /// Simulates until nothing is left to do, then checks what must hold at the end. Returns early
+    /// where somebody paused the simulation, who has to say why. Throws InvariantError.
     void run();
 
     [[nodiscard]] const workload::Workload& workload() const { return m_workload; }

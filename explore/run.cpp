@@ -11,18 +11,23 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "explore/config.h"
 #include "explore/event_trace.h"
+#include "explore/intent_log.h"
 #include "explore/output.h"
 #include "explore/platform.h"
 #include "explore/result.h"
 #include "model/common/errors.h"
+#include "tb/plugin/waves.h"
 
 namespace kvplane::explore {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -55,13 +60,73 @@ std::uint64_t peak_rss_mib() {
     return static_cast<std::uint64_t>(usage.ru_maxrss) / 1024;
 }
 
-/// Makes the folder of the result.
-std::string make_out(const RunOptions& options, const LoadedConfig& config) {
+std::string out_of(const RunOptions& options, const LoadedConfig& config) {
     const std::string stem = std::filesystem::path(options.config).stem().string();
-    const std::string out =
-        options.out.empty() ? fmt::format("out/{}-{}", stem, config.settings.hash()) : options.out;
-    make_folder(out);
-    return out;
+    return options.out.empty() ? fmt::format("out/{}-{}", stem, config.settings.hash())
+                               : options.out;
+}
+
+/// The folder of the result. What of it was not there before goes again unless it is kept.
+class ResultFolder {
+public:
+    explicit ResultFolder(const std::string& path) {
+        std::error_code ignored;  // what cannot be looked at cannot be made
+        for (fs::path at = fs::absolute(path, ignored).lexically_normal();
+             at.has_relative_path() && !fs::exists(at, ignored); at = at.parent_path()) {
+            m_made.push_back(at);
+        }
+        make_folder(path);
+    }
+    ~ResultFolder() {
+        std::error_code ignored;  // somebody has put something there
+        for (const fs::path& made : m_made) fs::remove(made, ignored);
+    }
+    ResultFolder(const ResultFolder&) = delete;
+    ResultFolder& operator=(const ResultFolder&) = delete;
+    void keep() { m_made.clear(); }
+
+private:
+    std::vector<fs::path> m_made;  ///< innermost first
+};
+
+/// A file that a run reads or writes, and what names it.
+struct NamedFile {
+    std::string name;
+    std::string path;
+};
+
+bool is_same_file(const std::string& a, const std::string& b) {
+    std::error_code ignored;  // what is not there is compared by its name
+    if (fs::exists(a, ignored) && fs::exists(b, ignored)) return fs::equivalent(a, b, ignored);
+    const auto whole = [&](const std::string& path) {
+        return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+    };
+    return whole(a) == whole(b);
+}
+
+/// No output may take the place of another, or of what the run reads.
+void refuse_same_files(const RunOptions& options, const LoadedConfig& config,
+                       const std::string& out) {
+    std::vector<NamedFile> files{{"the config " + options.config, options.config}};
+    if (config.run.workload.trace) {
+        files.push_back({"workload.trace", config.run.workload.trace->expanded()});
+    }
+    for (const char* name : {"config.yaml", "result.json"}) {
+        files.push_back({fmt::format("{} of --out", name), fmt::format("{}/{}", out, name)});
+    }
+    for (const auto& [name, path] :
+         {NamedFile{"--intents", options.intents},
+          NamedFile{"--events", rtl::WavesOption::parse(options.events, "--events").file},
+          NamedFile{"--waves", rtl::WavesOption::parse(options.waves).file}}) {
+        std::error_code ignored;  // taken as one that is not there
+        const fs::file_status status = fs::status(path, ignored);
+        if (path.empty() || (fs::exists(status) && !fs::is_regular_file(status))) continue;
+        for (const NamedFile& other : files) {
+            if (!is_same_file(path, other.path)) continue;
+            throw UserError(fmt::format("{} {} is the file of {} too", name, path, other.name));
+        }
+        files.push_back({name, path});
+    }
 }
 
 void require_something_to_measure(const LoadedConfig& config, const workload::Workload& workload) {
@@ -101,6 +166,15 @@ void report_events(EventTrace& events, const std::string& option) {
                EventTrace::kMostSpans, events.left_out());
 }
 
+/// nullptr where nobody asked for it.
+std::unique_ptr<IntentLog> log_intents(const RunOptions& options, Platform& platform) {
+    if (options.intents.empty()) return nullptr;
+    auto intents = std::make_unique<IntentLog>(options.intents);
+    platform.observe(static_cast<driver::QueueObserver&>(*intents));
+    platform.observe(static_cast<engine::JobObserver&>(*intents));
+    return intents;
+}
+
 void run_to_the_end(Platform& platform) {
     TerminalProgress progress;
     if (isatty(STDERR_FILENO) != 0) platform.engine().listen(progress);
@@ -113,22 +187,26 @@ int run(const RunOptions& options) {
     const Clock::time_point start = Clock::now();
     const LoadedConfig config = load(options.config, options.sets);
     workload::Workload workload = load_workload(config.run);
-    const std::string out = make_out(options, config);
     require_something_to_measure(config, workload);
+    const std::string out = out_of(options, config);
+    refuse_same_files(options, config, out);
+    ResultFolder folder(out);
     Platform platform(config.run, std::move(workload), options.check);
     if (!options.waves.empty()) platform.trace(options.waves);
-    if (!options.intents.empty()) platform.keep_intents();
+    const std::unique_ptr<IntentLog> intents = log_intents(options, platform);
     const std::unique_ptr<EventTrace> events = trace_events(options, config, platform);
     run_to_the_end(platform);
+    if (intents) intents->check();
     if (events) report_events(*events, options.events);
+    if (intents) intents->finish();
 
     const nlohmann::ordered_json result =
         make_result(config, platform, {seconds_since(start), peak_rss_mib()});
     std::ostringstream effective;
     config.settings.write_effective(effective);
+    folder.keep();
     write_file(out + "/config.yaml", effective.str());
     write_file(out + "/result.json", result.dump(2) + "\n");
-    if (!options.intents.empty()) write_file(options.intents, platform.kept_intents());
     report_infeasible(platform);
     if (options.json) {
         std::cout << flat_rows(result).dump() << "\n";

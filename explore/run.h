@@ -13,7 +13,7 @@ struct RunOptions {
     std::string out;                ///< empty: out/<config>-<hash>
     bool json = false;              ///< one JSON object on stdout instead of the summary
     bool check = false;             ///< every invariant, step by step
-    std::string intents;            ///< file for the descriptors that the host posts; empty: none
+    std::string intents;            ///< log of intents, events and completions; empty: none
     std::string events;             ///< FILE[:from,to]: trace of the card's resources; empty: none
     std::string waves;              ///< FILE[:from,to]: waveforms of the RTL engine; empty: none
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// `kvplane trace intents`: descriptors of submission queues, for people.
+/// `kvplane trace intents`: what passes the queue pairs of a card, for people.
 #pragma once
 
 #include <ostream>
@@ -7,11 +7,12 @@
 
 namespace kvplane::explore {
 
-/// Prints the 64-byte descriptors (engine::Intent) that `path` holds one behind the other, as
-/// `kvplane run --intents` and the ring of a driver have them: a line each or, with `json`, rows
-/// {"schema": "kvplane.trace/1", "rows": [...]}. What the card would refuse is named in `flaw`.
-/// Returns 1 where there is any such, else 0. Throws UserError where `path` cannot be read or does
-/// not hold whole descriptors.
+/// Prints the log of `kvplane run --intents` (intent_log.h), or the 64-byte descriptors
+/// (engine::Intent) that `path` holds one behind the other, as the ring of a driver does: a line
+/// each or, with `json`, rows {"schema": "kvplane.trace/1", "rows": [...]}. A `record` is an
+/// intent, a block of its gather list, a completion or an event. What any card would refuse,
+/// whatever its registers say, is named in `flaw`. Returns 1 where there is any such, else 0.
+/// Throws UserError where `path` cannot be read or is neither.
 int print_intents(const std::string& path, bool json, std::ostream& out);
 
 }  // namespace kvplane::explore

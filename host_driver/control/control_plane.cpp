@@ -34,6 +34,29 @@ ControlPlane::ControlPlane(const ControlConfig& config, const workload::Workload
       m_loading(workload.blocks.size(), kNoRun),
       m_active(workload.blocks.size()) {
     driver.set_client(*this);
+    find_tenants();
+}
+
+void ControlPlane::find_tenants() {
+    constexpr std::uint16_t kNobody = UINT16_MAX;
+    const auto& requests = m_workload.requests;
+    if (std::all_of(requests.begin(), requests.end(),
+                    [](const auto& r) { return r.tenant == 0; })) {
+        return;
+    }
+    m_tenant.assign(m_workload.blocks.size(), kNobody);
+    for (const workload::Request& request : requests) {
+        if (request.tenant >= kNobody) {
+            throw UserError(
+                fmt::format("workload: tenant {} of a request: intents name tenants up to {}",
+                            request.tenant, kNobody - 1));
+        }
+        const auto tenant = static_cast<std::uint16_t>(request.tenant);
+        for (const BlockIndex b : m_workload.chain(request)) {
+            std::uint16_t& of = m_tenant[b.value];
+            of = of == kNobody || of == tenant ? tenant : std::uint16_t{0};
+        }
+    }
 }
 
 void ControlPlane::account() {
@@ -200,7 +223,10 @@ void ControlPlane::start_loads(Holding& holding) {
     for (std::uint32_t i = end - holding.loads; i < end;) {
         const std::uint32_t token = take_run(MoveKind::kPromote);
         Run& run = m_runs[token];
-        for (; i < end && run.moves.size() < driver::kLongestRun; ++i) {
+        const std::uint16_t tenant = tenant_of(holding.chain[i]);
+        for (; i < end && run.moves.size() < driver::kLongestRun &&
+               tenant_of(holding.chain[i]) == tenant;
+             ++i) {
             m_loading[holding.chain[i].value] = token;
             run.moves.push_back(move_of(holding.chain[i]));
         }
@@ -336,21 +362,28 @@ void ControlPlane::begin_stores(std::vector<BlockIndex>& blocks) {
 
 void ControlPlane::submit_stores(std::vector<BlockIndex>& blocks, bool evict_after) {
     submit_all(MoveKind::kDiscard, m_discards, false);
-    m_discards.clear();
     submit_all(MoveKind::kDemote, blocks, evict_after);
-    blocks.clear();
 }
 
-void ControlPlane::submit_all(MoveKind kind, std::span<const BlockIndex> blocks, bool evict_after) {
-    while (!blocks.empty()) {
-        const std::size_t n = std::min(blocks.size(), driver::kLongestRun);
+/// Orders the moves of `blocks`, and forgets them.
+void ControlPlane::submit_all(MoveKind kind, std::vector<BlockIndex>& blocks, bool evict_after) {
+    if (!m_tenant.empty()) {
+        std::stable_sort(blocks.begin(), blocks.end(),
+                         [&](BlockIndex a, BlockIndex b) { return tenant_of(a) < tenant_of(b); });
+    }
+    for (std::size_t i = 0; i < blocks.size();) {
         const std::uint32_t token = take_run(kind);
         Run& run = m_runs[token];
         run.evict_after = evict_after;
-        for (const BlockIndex b : blocks.first(n)) run.moves.push_back(move_of(b));
-        blocks = blocks.subspan(n);
+        const std::uint16_t tenant = tenant_of(blocks[i]);
+        for (; i < blocks.size() && run.moves.size() < driver::kLongestRun &&
+               tenant_of(blocks[i]) == tenant;
+             ++i) {
+            run.moves.push_back(move_of(blocks[i]));
+        }
         submit(token, now());
     }
+    blocks.clear();
 }
 
 driver::Move ControlPlane::move_of(BlockIndex b) const {
@@ -375,6 +408,7 @@ void ControlPlane::submit(std::uint32_t token, Time decided) {
     const Run& run = m_runs[token];
     m_driver.submit({.kind = run.kind,
                      .token = token,
+                     .tenant = tenant_of(run.moves.front().block),
                      .decided = decided,
                      .frames_ready = now(),
                      .deadline = decided,
@@ -407,7 +441,6 @@ void ControlPlane::run_done(std::uint32_t token, engine::Status status, std::siz
     m_free_runs.push_back(token);
     if (kind == MoveKind::kDiscard) return;
     submit_all(MoveKind::kDiscard, m_discards, false);
-    m_discards.clear();
     gather_frames();
     m_listener.holdings_changed();
 }

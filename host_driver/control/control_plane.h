@@ -74,7 +74,11 @@ public:
 
 class ControlPlane final : public driver::MoveClient {
 public:
-    /// All arguments must outlive the control plane. `tier_blocks`: capacity of the tier.
+    /// All arguments must outlive the control plane. `tier_blocks`: capacity of the tier. Throws
+    /// UserError for a tenant of a request that the card's intents cannot name.
+    ///
+    /// A block is moved as its tenant's, whose requests read it; one that those of several tenants
+    /// read (Sharing::kAll) as tenant 0's. Moves of several tenants are runs of their own.
     ControlPlane(const ControlConfig& config, const workload::Workload& workload,
                  std::uint64_t tier_blocks, gpu::HbmPool& hbm, block::Ledger& ledger,
                  driver::Driver& driver, ReadyListener& listener);
@@ -108,6 +112,8 @@ public:
 
     [[nodiscard]] const PlacementCounts& counts() const { return m_counts; }
     [[nodiscard]] std::uint64_t tier_used() const { return m_residency.tier_used(); }
+    /// Runs of moves that have been ordered and have not ended.
+    [[nodiscard]] std::size_t runs_under_way() const { return m_runs.size() - m_free_runs.size(); }
 
     void run_done(std::uint32_t token, engine::Status status, std::size_t moved) override;
 
@@ -139,7 +145,11 @@ private:
     void choose(BlockIndex b);
     void begin_stores(std::vector<BlockIndex>& blocks);
     void submit_stores(std::vector<BlockIndex>& blocks, bool evict_after);
-    void submit_all(driver::MoveKind kind, std::span<const BlockIndex> blocks, bool evict_after);
+    void submit_all(driver::MoveKind kind, std::vector<BlockIndex>& blocks, bool evict_after);
+    void find_tenants();
+    [[nodiscard]] std::uint16_t tenant_of(BlockIndex b) const {
+        return m_tenant.empty() ? std::uint16_t{0} : m_tenant[b.value];
+    }
     [[nodiscard]] bool make_tier_room();
     [[nodiscard]] driver::Move move_of(BlockIndex b) const;
     [[nodiscard]] std::uint32_t take_run(driver::MoveKind kind);
@@ -155,6 +165,7 @@ private:
     ReadyListener& m_listener;
     Residency m_residency;
     StoreRule m_store;
+    std::vector<std::uint16_t> m_tenant;   ///< by block; empty where all are tenant 0's
     std::vector<std::uint32_t> m_slot;     ///< by block
     std::vector<std::uint32_t> m_loading;  ///< by block: the run that loads it
     std::vector<std::uint32_t> m_active;   ///< by block: sequences of the decode set that read it

@@ -182,6 +182,7 @@ void CardDriver::submit(const MoveRun& run) {
     ticket.intent = {.opcode = opcode(run.kind),
                      .flags = list ? engine::kGatherList : std::uint8_t{0},
                      .transfer_class = transfer_class(run.kind),
+                     .tenant = run.tenant,
                      .count = static_cast<std::uint16_t>(run.moves.size()),
                      .id = id,
                      .key_low = list ? 0 : run.moves[0].key.low,
@@ -206,7 +207,12 @@ void CardDriver::post(std::uint32_t id) {
     intent = ticket.intent;
     if (queue.odd_pass) intent.flags |= engine::kOddPass;
     intent.crc = engine::intent_crc(intent);
-    if (m_keeps) m_kept.push_back(intent);
+    if (m_observer != nullptr) {
+        const bool list = (intent.flags & engine::kGatherList) != 0;
+        m_observer->posted(
+            ticket.queue, intent,
+            std::span<const GatherEntry>(ticket.list).first(list ? intent.count : 0));
+    }
     queue.tail = (queue.tail + 1) % m_config.ring_entries;
     if (queue.tail == 0) queue.odd_pass = !queue.odd_pass;
     ++queue.outstanding;
@@ -244,6 +250,7 @@ void CardDriver::run() {
 }
 
 void CardDriver::ring(std::uint32_t index, std::uint32_t tail) {
+    if (m_observer != nullptr) m_observer->rung(static_cast<std::uint16_t>(index), tail);
     if (m_config.queue != QueuePlace::kPortal) {
         write_register(management::queue_register(index, QueueRegister::kSubmissionTail), tail);
         return;
@@ -274,6 +281,7 @@ void CardDriver::poll(std::uint32_t index) {
                 queue.backlog_head = 0;
             }
         }
+        if (m_observer != nullptr) m_observer->completed(static_cast<std::uint16_t>(index), entry);
         const std::uint32_t token = m_tickets[entry.id].token;
         m_free_tickets.push_back(entry.id);
         m_client->run_done(token, static_cast<engine::Status>(entry.status), entry.argument);

@@ -12,6 +12,7 @@
 #include "host_driver/driver/config.h"
 #include "host_driver/driver/driver.h"
 #include "host_driver/driver/move_metrics.h"
+#include "host_driver/driver/queue_observer.h"
 #include "host_driver/gpu/hbm_pool.h"
 #include "model/common/event_heap.h"
 #include "model/engine/allocator.h"
@@ -42,9 +43,8 @@ public:
         return Bytes{sizeof(engine::Intent)} * kQueues * config.ring_entries;
     }
 
-    /// Keeps every descriptor that it posts from now on.
-    void keep_intents() { m_keeps = true; }
-    [[nodiscard]] const std::vector<engine::Intent>& kept_intents() const { return m_kept; }
+    /// Optional; set before the first run. It must outlive this.
+    void observe(QueueObserver& observer) { m_observer = &observer; }
 
     void set_client(MoveClient& client) override { m_client = &client; }
     void submit(const MoveRun& run) override;
@@ -117,8 +117,7 @@ private:
     std::uint64_t m_ring_memory = 0;  ///< DPA of the card's memory for rings
     std::uint8_t m_boot_generation = 0;
     Time m_cpu_free_at;
-    bool m_keeps = false;
-    std::vector<engine::Intent> m_kept;
+    QueueObserver* m_observer = nullptr;
 };
 
 }  // namespace kvplane::driver

@@ -31,6 +31,7 @@ inline constexpr std::size_t kLongestRun = 65'535;
 struct MoveRun {
     MoveKind kind = MoveKind::kPromote;
     std::uint32_t token = 0;      ///< given back in run_done
+    std::uint16_t tenant = 0;     ///< whose blocks they are
     Time decided;                 ///< when the move was decided
     Time frames_ready;            ///< when its frames were there
     Time deadline;                ///< zero: none; a prefetch that cannot meet its own is dropped

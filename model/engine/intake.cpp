@@ -4,35 +4,13 @@
 
 #include "model/common/errors.h"
 #include "model/engine/data_plane.h"
+#include "model/engine/intent_check.h"
 
 namespace kvplane::engine {
 namespace {
 
 /// The largest run of descriptors that one fetch reads: a DMA read of 512 B.
 constexpr std::uint32_t kFetchBatch = 8;
-
-bool is_move(Opcode opcode) {
-    return opcode == Opcode::kPromote || opcode == Opcode::kPrefetch || opcode == Opcode::kDemote;
-}
-
-/// An opcode that is about one thing, and takes no list.
-bool is_single(Opcode opcode) { return opcode == Opcode::kCancel; }
-
-/// The flags of a whole intent: one address cannot tell where several blocks are.
-bool are_flags_sound(Opcode opcode, std::uint8_t flags) {
-    return opcode != Opcode::kPin || (flags & kMapped) == 0 || (flags & kGatherList) == 0;
-}
-
-bool is_argument_sound(Opcode opcode, std::uint32_t argument) {
-    switch (opcode) {
-        case Opcode::kPin:
-            return argument != 0;
-        case Opcode::kShare:
-            return argument <= UINT16_MAX;
-        default:
-            return true;
-    }
-}
 
 }  // namespace
 
@@ -212,32 +190,19 @@ void DataPlane::take_in(std::uint32_t queue, const IntentQueue::Fetched& fetched
 }
 
 Status DataPlane::check(const Intent& intent, const management::QueueSetup& setup) const {
-    const auto opcode = static_cast<Opcode>(intent.opcode);
-    const bool list = (intent.flags & kGatherList) != 0;
-    const bool sound =
-        intent.crc == intent_crc(intent) && intent.format_version == kFormatVersion &&
-        intent.opcode != 0 && intent.opcode <= kLastOpcode && intent.count != 0 &&
-        (list ? !is_single(opcode) : intent.count == 1) && are_flags_sound(opcode, intent.flags) &&
-        intent.transfer_class >= static_cast<std::uint8_t>(kMostUrgentClass) &&
-        intent.transfer_class <= static_cast<std::uint8_t>(kLeastUrgentClass) &&
-        (setup.tenant == management::kAnyTenant || setup.tenant == intent.tenant) &&
-        intent.tenant != kEveryTenant && is_argument_sound(opcode, intent.argument) &&
-        check_target(intent, setup);
+    const bool sound = flaw_of(intent) == IntentFlaw::kNone &&
+                       (setup.tenant == management::kAnyTenant || setup.tenant == intent.tenant) &&
+                       check_target(intent, setup);
     if (!sound) return Status::kMalformed;
     if (intent.boot_generation != m_registers.boot_generation()) return Status::kMissing;
     return Status::kOk;
 }
 
-/// Lengths, window and list of an intent.
+/// A list lies in the region of its queue pair.
 bool DataPlane::check_target(const Intent& intent, const management::QueueSetup& setup) const {
-    const std::uint64_t window = intent.target >> 48;
     const std::uint64_t low = intent.target & ((std::uint64_t{1} << 48) - 1);
-    if ((intent.flags & kGatherList) != 0 &&
-        !setup.in_region({low}, Bytes{sizeof(GatherEntry)} * intent.count)) {
-        return false;
-    }
-    if (!is_move(static_cast<Opcode>(intent.opcode))) return true;
-    return intent.length_4k != 0 && window < management::kWindows;
+    return (intent.flags & kGatherList) == 0 ||
+           setup.in_region({low}, Bytes{sizeof(GatherEntry)} * intent.count);
 }
 
 void DataPlane::admit(std::uint32_t id) {
@@ -292,7 +257,6 @@ bool DataPlane::read_blocks(MoveJob& job) {
                                             m_list.size() * sizeof(GatherEntry)});
     } else {
         const std::uint64_t slot = is_move(job.opcode()) ? job.low_target() : 0;
-        if (slot > UINT32_MAX) return false;
         m_list[0] = make_gather_entry({job.intent.key_high, job.intent.key_low},
                                       static_cast<std::uint32_t>(slot), job.intent.length_4k);
     }
@@ -302,12 +266,8 @@ bool DataPlane::read_blocks(MoveJob& job) {
         job.blocks[i].key = m_list[i].key();
         job.blocks[i].slot = m_list[i].slot;
         if (!is_move(job.opcode())) continue;
-        // The last block of a chain may be shorter.
-        const std::uint32_t length = m_list[i].length();
-        const bool fits = i + 1 == m_list.size() ? length != 0 && length <= job.intent.length_4k
-                                                 : length == job.intent.length_4k;
-        job.blocks[i].size = size_of(length);
-        if (!fits ||
+        job.blocks[i].size = size_of(m_list[i].length());
+        if (!fits(job.intent, m_list[i], i + 1 == m_list.size()) ||
             !setup_of(job).windows[job.window()].holds(m_list[i].slot, job.blocks[i].size)) {
             return false;
         }

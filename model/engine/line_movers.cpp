@@ -27,6 +27,14 @@ Time answer_delay(const MoversConfig& config) {
     return std::max(Time{}, (flight - config.link.propagation) * 2 + config.engine.host_memory);
 }
 
+/// At which the data of DMA reads crosses a wire of its own.
+Rate read_wire(const cxl::LinkConfig& config) {
+    const cxl::Link link(config);
+    const cxl::WireCost cost = link.dma_read_data();
+    return {static_cast<std::uint64_t>(Uint128{link.wire_rate().bytes_per_second} * cost.payload /
+                                       cost.wire)};
+}
+
 }  // namespace
 
 LineMovers::LineMovers(sc_core::sc_module_name name, const MoversConfig& config, FlowClient& client,
@@ -42,6 +50,7 @@ LineMovers::LineMovers(sc_core::sc_module_name name, const MoversConfig& config,
       m_accesses(kReadTags + kWriteTags),
       m_lane_time(transfer_time(kLine, codec::lanes_rate(config.codec))),
       m_answer_delay(answer_delay(config)),
+      m_read_wire(read_wire(config.link)),
       m_lines(std::bit_ceil(config.engine.staging.count / kLine.count + 1)),
       m_most_writes(
           std::max<std::uint32_t>(8, static_cast<std::uint32_t>(2048 / config.link.mps.count))),
@@ -52,16 +61,8 @@ LineMovers::LineMovers(sc_core::sc_module_name name, const MoversConfig& config,
     for (std::uint32_t mover = kPush; mover <= kPull; ++mover) {
         m_flows.push(mover, {.block_bytes = Bytes::from_gib(1)}, {});
         m_ways[mover].alone = m_flows.rate(mover);
-        m_ways[mover].wire = m_flows.rate(mover);
         (void)m_flows.drop(mover, {});
         m_ways[mover].pieces.resize(1024);
-    }
-    if (config.engine.demotion_rate_cap) {
-        MoversConfig uncapped = config;
-        uncapped.engine.demotion_rate_cap.reset();
-        FlowMovers flows(uncapped, client);
-        flows.push(kPull, {.block_bytes = Bytes::from_gib(1)}, {});
-        m_ways[kPull].wire = flows.rate(kPull);
     }
     SC_HAS_PROCESS(LineMovers);
     SC_METHOD(run);

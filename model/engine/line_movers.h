@@ -117,7 +117,6 @@ private:
         Time busy_time;
         std::uint64_t drained = 0;
         Rate alone;
-        Rate wire;  ///< without a cap: at which one piece crosses
     };
     /// A line of a promotion between its read and the wire, or of a demotion before its write.
     struct Line {
@@ -187,6 +186,7 @@ private:
     Time m_lane_time;                                       ///< of a line
     Time m_lanes_free;
     Time m_answer_delay;  ///< from a read request's arrival to its data on the wire
+    Rate m_read_wire;     ///< at which that data crosses, whatever holds requests back
 
     // Promotions: lines that are read, in order; those before m_line_sent have left.
     std::vector<Line> m_lines;

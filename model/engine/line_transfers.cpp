@@ -146,7 +146,7 @@ void LineMovers::request_reads() {
     const std::uint64_t size = m_config.engine.read_size.count;
     const std::optional<Rate> cap = m_config.engine.demotion_rate_cap;
     while (m_reads_out < m_config.engine.read_outstanding &&
-           way.staged + size + kLine.count <= m_config.engine.staging.count) {
+           way.staged + size <= m_config.engine.staging.count) {
         if (cap && m_next_request > now()) return arm_wake(kPull, m_next_request);
         Stretch* stretch = next_stretch(kPull);
         if (stretch == nullptr) return;
@@ -185,7 +185,7 @@ void LineMovers::data_arrived(std::uint32_t tlp, Bytes bytes) {
     const std::uint32_t block = block_of(job, at);
     const std::uint64_t offset = at - block * job.block_bytes.count;
     if (offset == 0) {
-        const Time wire = transfer_time(bytes, way.wire);
+        const Time wire = transfer_time(bytes, m_read_wire);
         way.progress[job.id].block_start = std::max(way.last_end, now() - wire);
     }
     const std::uint64_t lines = lines_of(offset, bytes.count);

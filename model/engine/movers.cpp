@@ -17,6 +17,43 @@ Rate little(Bytes bytes, Time latency) {
     return {static_cast<std::uint64_t>(std::min<Uint128>(rate, UINT64_MAX))};
 }
 
+/// For so long staging holds a byte of a promotion: from its line's read until the far end has its
+/// TLP.
+Time push_residence(const MoversConfig& config, const cxl::Link& link, const memory::Dram& dram) {
+    return dram.idle_latency() + config.codec.fill +
+           transfer_time(config.link.mps, codec::lanes_rate(config.codec)) +
+           link.serialisation(link.write_tlp_bytes(config.link.mps)) + config.link.propagation;
+}
+
+/// What promotions reach with a window of staging. One window crosses in the residence of a line;
+/// the wire is the most. Lines leave in order: one that meets a refresh of all banks holds those
+/// behind it back, until no more than a window has passed. So each refresh of a subchannel's rank
+/// takes the time of its line, less that of a window on the wire; while others follow sooner than
+/// that, a window passes with each. Before a refresh banks close: half of ras, at the mean, and rp.
+Rate windowed(const MoversConfig& config, const cxl::Link& link, const memory::Dram& dram,
+              Bytes window) {
+    const Time residence = push_residence(config, link, dram);
+    const cxl::WireCost cost = link.dma_write();
+    const Rate wire{static_cast<std::uint64_t>(Uint128{link.wire_rate().bytes_per_second} *
+                                               cost.payload / cost.wire)};
+    const Rate alone = little(window, residence);
+    const std::optional<memory::Ddr5Config>& device = config.dram.device;
+    if (!device || device->refresh == memory::DramRefreshMode::kNone ||
+        device->refresh == memory::DramRefreshMode::kSameBank) {
+        return alone;
+    }
+    const Rate most = std::min(alone, wire);
+    const memory::DramTiming& t = device->timing;
+    const memory::DramClock clock(t.speed);
+    const Time held = residence + clock.at(device->refresh_time() + t.rp + t.ras / 2);
+    const Time between{clock.at(device->refresh_interval()).ps /
+                       (device->geometry.ranks * device->subchannels())};
+    if (transfer_time(window, most) >= std::min(held, between)) return alone;
+    const auto free = static_cast<std::uint64_t>(std::max(Time{}, between - held).ps);
+    const Uint128 crossed = Uint128{most.bytes_per_second} * free / 1'000'000'000'000U;
+    return little(window + Bytes{static_cast<std::uint64_t>(crossed)}, between);
+}
+
 /// DRAM work of a written byte beyond a read one, where both are mixed.
 std::uint64_t mixed_write_share(const memory::Dram& dram) {
     return flow_share(static_cast<std::uint64_t>(dram.mixed_write_extra().ps),
@@ -31,7 +68,7 @@ FlowServerConfig push_config(const MoversConfig& config, const cxl::Link& link,
     push.share[kLanes] = kWholeByte;
     push.window = std::min(config.engine.staging, config.engine.destination_quota);
     push.fill = dram.idle_latency() + config.codec.fill;
-    push.cap = little(push.window, push.fill);
+    push.cap = windowed(config, link, dram, push.window);
     push.source = kDram;
     if (config.link.push_rate_limit) push.cap = std::min(push.cap, *config.link.push_rate_limit);
     return push;

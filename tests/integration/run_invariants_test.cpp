@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/common/errors.h"
 #include "model/common/random.h"
 #include "small_run.h"
 
@@ -161,6 +162,24 @@ TEST_F(RunInvariantsTest, TheCardsBooksAreKeptWhereAskedFor) {
                                              3 * counters.promoted_blocks);
         EXPECT_GT(counters.promoted_blocks, 0U);
     });
+}
+
+TEST_F(RunInvariantsTest, ARunWhoseMovesDoNotEndIsBroken) {
+    // One turn each: nothing is promoted, and no request waits for a demotion.
+    const Sets sets = small_setting() +
+                      Sets{"workload.zipf_sessions.turns=4", "workload.zipf_sessions.sessions=4"};
+    const Inspect cut = [](Platform&) {
+        auto* plane = dynamic_cast<engine::DataPlane*>(sc_core::sc_find_object("card.data_plane"));
+        ASSERT_NE(plane, nullptr);
+        plane->stop_link(true);
+    };
+    try {
+        simulate(sets, Inspect{}, cut);
+        ADD_FAILURE() << "ended well";
+    } catch (const InvariantError& error) {
+        EXPECT_NE(std::string(error.what()).find("runs of moves unfinished"), std::string::npos)
+            << error.what();
+    }
 }
 
 TEST_F(RunInvariantsTest, HoldInRandomSessions) {

@@ -87,6 +87,35 @@ TEST_F(StudyPathTest, ClosedFormsHold) {
     }
 }
 
+/// Where something else than stages and bytes sets the pace there is none.
+TEST_F(StudyPathTest, FormsAreOnlyWhereTheyHold) {
+    const auto forms = [&](const Sets& more) {
+        Sets sets = small();
+        sets.insert(sets.end(), more.begin(), more.end());
+        std::size_t given = 0;
+        for (const Json& row : rows(sets)) {
+            EXPECT_EQ(row["form_us"].is_null(), row["form_us_error"].is_null());
+            if (row["form_us"].is_null()) {
+                EXPECT_TRUE(row["form_gb_s"].is_null());
+                continue;
+            }
+            ++given;
+            const double tolerance = row["depth"].is_null() ? 0.1 : 0.01;
+            EXPECT_LT(std::abs(row["form_us_error"].get<double>()), tolerance) << row.dump();
+        }
+        return given;
+    };
+    const std::string depths = "study.path.depths=[1, 2, 8, 32]";
+    EXPECT_EQ(forms({depths}), 5U);  // the open load is the fifth
+    EXPECT_EQ(forms({depths, "driver.ring_entries=2"}), 1U);
+    EXPECT_EQ(forms({depths, "card.in_flight=2"}), 2U);
+    EXPECT_EQ(forms({depths, "card.completion.coalesce=4"}), 0U);
+    EXPECT_EQ(forms({depths, "card.scheduler.tenant_rate=1 GB/s"}), 0U);
+    EXPECT_EQ(forms({depths, "study.path.blocks=[8 KiB]"}), 3U);
+    EXPECT_EQ(forms({depths, "study.path.blocks=[4 KiB]"}), 1U);
+    EXPECT_EQ(forms({depths, "study.path.mechanisms=[copy-engine]", "driver.ring_entries=2"}), 4U);
+}
+
 TEST_F(StudyPathTest, StagesSumToTheMeanOfABlock) {
     for (const Json& row : rows({})) {
         double sum = 0;

@@ -22,11 +22,12 @@ public:
         MoveKind kind;
         std::uint32_t token;
         std::size_t blocks;
+        std::uint16_t tenant = 0;
     };
 
     void set_client(driver::MoveClient& client) override { m_client = &client; }
     void submit(const driver::MoveRun& run) override {
-        runs.push_back({run.kind, run.token, run.moves.size()});
+        runs.push_back({run.kind, run.token, run.moves.size(), run.tenant});
         waiting.push_back(runs.back());
     }
     void finish_next(engine::Status status = engine::Status::kOk) {
@@ -60,6 +61,9 @@ protected:
         }
         m_hbm = std::make_unique<gpu::HbmPool>(frames, Bytes::from_kib(4), false);
         m_ledger = std::make_unique<block::Ledger>(blocks, block::OnBreach::kThrow);
+        make_control(tier_blocks, demotion, store);
+    }
+    void make_control(std::uint64_t tier_blocks, Demotion demotion, const StoreSpec& store) {
         ControlConfig config;
         config.demotion = demotion;
         config.store = store;
@@ -105,6 +109,36 @@ protected:
     std::unique_ptr<ControlPlane> m_control;
     int m_changes = 0;
 };
+
+TEST_F(ControlPlaneTest, RunsAreUnderWayUntilTheyEnd) {
+    make(4, 8, 8, Demotion::kWriteThrough);
+    serve(4);
+    EXPECT_EQ(m_control->runs_under_way(), 1U);
+    m_driver.finish_all();
+    EXPECT_EQ(m_control->runs_under_way(), 0U);
+}
+
+TEST_F(ControlPlaneTest, MovesOfTenantsAreRunsOfTheirOwn) {
+    // Blocks 0 to 3 are read by tenants 3 and 4, the next by tenant 3, the last by 4 alone.
+    make(12, 40, 40, Demotion::kWriteThrough);
+    m_workload.requests = {
+        {.input_tokens = 8 * 16, .output_tokens = 1, .block_count = 8, .tenant = 3},
+        {.input_tokens = 4 * 16, .output_tokens = 1, .block_count = 4, .tenant = 4},
+        {.input_tokens = 4 * 16,
+         .output_tokens = 1,
+         .first_ref = 8,
+         .block_count = 4,
+         .tenant = 4}};
+    make_control(40, Demotion::kWriteThrough, {});
+    serve(12);
+    std::vector<std::pair<int, std::size_t>> runs;
+    for (const PatientDriver::Run& run : m_driver.runs) runs.emplace_back(run.tenant, run.blocks);
+    EXPECT_EQ(runs, (std::vector<std::pair<int, std::size_t>>{{0, 4}, {3, 4}, {4, 4}}));
+    m_driver.finish_all();
+    m_control->audit();
+    m_workload.requests[0].tenant = 65'535;
+    EXPECT_THROW(make_control(40, Demotion::kWriteThrough, {}), UserError);
+}
 
 TEST_F(ControlPlaneTest, LongRunsAreSplit) {
     constexpr std::uint32_t kMany = 2 * driver::kLongestRun + 3;

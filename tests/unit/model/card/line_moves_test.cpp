@@ -57,6 +57,52 @@ TEST_F(LineMovesTest, TakeWhatFlowsTake) {
     }
 }
 
+TEST_F(LineMovesTest, StagingOfOneReadIsEnough) {
+    CardConfig config = line();
+    config.link.mrrs = config.engine.read_size = config.engine.staging = Bytes::from_kib(4);
+    for (const Bytes block : {Bytes::from_kib(4), Bytes::from_kib(64)}) {
+        const auto [demoted, promoted] = both_ways(config, block, 16);
+        EXPECT_GT(demoted, Time{});
+        EXPECT_GT(promoted, Time{});
+    }
+}
+
+/// The stages of every block of both ways, which add up whatever holds it back.
+TEST_F(LineMovesTest, SmallStagingHoldsMovesBackAndNoMore) {
+    for (const Bytes block : {Bytes::from_kib(4), Bytes::from_kib(64)}) {
+        Time last = Time::never();
+        for (const std::uint64_t staging : {4U, 8U, 16U, 512U}) {
+            CardConfig config = line();
+            config.engine.staging = Bytes::from_kib(staging);
+            const Time demoted = both_ways(config, block, 16).first;
+            EXPECT_LT(demoted, last) << block.count << " " << staging;
+            last = demoted;
+        }
+    }
+}
+
+/// What a promotion has read, and not sent, is bounded alike.
+TEST_F(LineMovesTest, FlowsFeelStagingAndQuotaAsLinesDo) {
+    for (const std::uint32_t width : {8U, 16U}) {
+        for (const std::uint64_t kib : {4U, 8U, 16U, 32U}) {
+            for (const bool quota : {true, false}) {
+                CardConfig lines = line();
+                CardConfig flows = burst();
+                for (CardConfig* config : {&lines, &flows}) {
+                    config->link.width = width;
+                    Bytes& bound =
+                        quota ? config->engine.destination_quota : config->engine.staging;
+                    bound = Bytes::from_kib(kib);
+                }
+                const Time by_line = both_ways(lines, Bytes::from_kib(64), 64).second;
+                const Time by_flow = both_ways(flows, Bytes::from_kib(64), 64).second;
+                EXPECT_NEAR(by_flow.us(), by_line.us(), 0.04 * by_line.us())
+                    << "x" << width << ", " << kib << " KiB, quota " << quota;
+            }
+        }
+    }
+}
+
 TEST_F(LineMovesTest, ARateCapHoldsDemotionsAndNothingElse) {
     constexpr Bytes kBlock = Bytes::from_mib(1);
     for (CardConfig config : {line(), burst()}) {

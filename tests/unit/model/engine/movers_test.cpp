@@ -150,10 +150,14 @@ TEST(MoversTest, OutstandingReadsOverTheRoundTripCapDemotions) {
     config.engine.read_outstanding = 1'000'000;
     config.engine.staging = {4'200};
     EXPECT_NEAR(BusyMovers(config, {kPull})[kPull], 5.0, 0.001);
-    // Staging over what it covers caps promotions.
+    // Staging over the residence of a line caps promotions: DRAM and fill, a TLP of 256 B through
+    // the lanes and on the wire, propagation.
     EXPECT_NEAR(BusyMovers(config, {kPush})[kPush], 27.11, kTwoDecimals);
     config.engine.staging = {606};
-    EXPECT_NEAR(BusyMovers(config, {kPush})[kPush], 10.0, 0.001);
+    const cxl::Link link(config.link);
+    const Time tlp = link.serialisation(link.write_tlp_bytes({256})) +
+                     transfer_time({256}, codec::lanes_rate(config.codec));
+    EXPECT_NEAR(BusyMovers(config, {kPush})[kPush], 606 / (60.6 + 10 + tlp.us() * 1e3), 0.001);
 }
 
 TEST(MoversTest, RateLimitsHold) {
