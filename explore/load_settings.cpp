@@ -30,6 +30,7 @@ public:
             throw UserError(file + ": includes itself");
         }
         m_reading.push_back(id);
+        m_files.push_back(id);
         const Value root = read_yaml_file(file);
         for (const Entry& entry : root.entries) {
             if (entry.key == "include") include(entry, file, section);
@@ -39,6 +40,8 @@ public:
         }
         m_reading.pop_back();
     }
+
+    [[nodiscard]] const std::vector<std::string>& files() const { return m_files; }
 
     void apply_sets(std::span<const std::string> sets, const std::string& config) {
         std::vector<Assignment> assignments;
@@ -193,6 +196,7 @@ private:
     Table& m_table;
     std::vector<std::string> m_origins;  ///< of each row
     std::vector<std::string> m_reading;  ///< files that are open, outermost first
+    std::vector<std::string> m_files;    ///< that were opened
 };
 
 }  // namespace
@@ -201,7 +205,7 @@ Settings load_settings(Table& table, const std::string& path, std::span<const st
     Loader loader(table);
     if (!path.empty()) loader.load_file(path, "");
     loader.apply_sets(sets, path);
-    return {path, loader.settings()};
+    return {path, loader.settings(), loader.files()};
 }
 
 Settings load_sets(Table& table, std::span<const std::string> sets) {

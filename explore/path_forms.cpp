@@ -74,11 +74,15 @@ Limits limits(const RunConfig& config, const PathPoint& point) {
     throw InvariantError("unknown mechanism");
 }
 
+/// With less staged at a time, a promotion waits for room.
+constexpr Bytes kAmple = Bytes::from_kib(64);
+
 /// Whether orders by the card, alone or several, meet nothing that the form leaves out.
 bool applies(const RunConfig& config, const PathPoint& point, const Limits& of) {
     const engine::EngineConfig& engine = config.card.engine;
     if (config.driver.mechanism != driver::Mechanism::kCard) return true;
     if (engine.coalesce > 1 || engine.scheduler.tenant_rate) return false;
+    if (std::min(engine.staging, engine.destination_quota) < kAmple) return false;
     if (point.depth == 1) return true;
     const double kilobytes = static_cast<double>((point.block * point.run).count) / 1e3;
     const double service = kilobytes / of.gb_s;

@@ -104,15 +104,27 @@ bool is_same_file(const std::string& a, const std::string& b) {
     return whole(a) == whole(b);
 }
 
+void refuse_same_file(const NamedFile& output, const std::vector<NamedFile>& others) {
+    for (const NamedFile& other : others) {
+        if (!is_same_file(output.path, other.path)) continue;
+        throw UserError(fmt::format("{} is the file of {} too", output.name, other.name));
+    }
+}
+
 /// No output may take the place of another, or of what the run reads.
 void refuse_same_files(const RunOptions& options, const LoadedConfig& config,
                        const std::string& out) {
-    std::vector<NamedFile> files{{"the config " + options.config, options.config}};
+    std::vector<NamedFile> files;
+    for (const std::string& file : config.settings.files()) {
+        files.push_back({"the config " + file, file});
+    }
     if (config.run.workload.trace) {
         files.push_back({"workload.trace", config.run.workload.trace->expanded()});
     }
-    for (const char* name : {"config.yaml", "result.json"}) {
-        files.push_back({fmt::format("{} of --out", name), fmt::format("{}/{}", out, name)});
+    for (const char* result : {"config.yaml", "result.json"}) {
+        const NamedFile own{fmt::format("{} of --out", result), fmt::format("{}/{}", out, result)};
+        refuse_same_file(own, files);
+        files.push_back(own);
     }
     for (const auto& [name, path] :
          {NamedFile{"--intents", options.intents},
@@ -121,10 +133,7 @@ void refuse_same_files(const RunOptions& options, const LoadedConfig& config,
         std::error_code ignored;  // taken as one that is not there
         const fs::file_status status = fs::status(path, ignored);
         if (path.empty() || (fs::exists(status) && !fs::is_regular_file(status))) continue;
-        for (const NamedFile& other : files) {
-            if (!is_same_file(path, other.path)) continue;
-            throw UserError(fmt::format("{} {} is the file of {} too", name, path, other.name));
-        }
+        refuse_same_file({fmt::format("{} {}", name, path), path}, files);
         files.push_back({name, path});
     }
 }

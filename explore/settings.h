@@ -28,12 +28,15 @@ struct Setting {
 /// The effective config, one Setting for every key, in the order of the table.
 class Settings {
 public:
-    Settings(std::string file, std::vector<Setting> settings)
-        : m_file(std::move(file)), m_settings(std::move(settings)) {}
+    Settings(std::string file, std::vector<Setting> settings, std::vector<std::string> files = {})
+        : m_file(std::move(file)), m_settings(std::move(settings)), m_files(std::move(files)) {}
 
     [[nodiscard]] std::span<const Setting> all() const { return m_settings; }
     /// Throws InvariantError where the table has no such key.
     [[nodiscard]] const Setting& at(std::string_view key) const;
+
+    /// Every file that was read, by its whole path: the config, and what it names.
+    [[nodiscard]] const std::vector<std::string>& files() const { return m_files; }
 
     /// A value that follows from another key.
     void derive(std::string_view key, const std::string& value, const std::string& origin);
@@ -52,6 +55,7 @@ public:
 private:
     std::string m_file;
     std::vector<Setting> m_settings;
+    std::vector<std::string> m_files;
 };
 
 /// Reads the file, if one is named, then the `sets` ("path=value") into the fields behind `table`;

@@ -106,13 +106,23 @@ TEST_F(TraceOutputsTest, OutputsAreTriedBeforeTheRun) {
 }
 
 TEST_F(TraceOutputsTest, NoOutputTakesThePlaceOfAnotherOrOfAnInput) {
+    const auto whole = [this](const std::string& file) {
+        return fs::weakly_canonical(m_folder / file).string() + " too";
+    };
     const std::string config = write("c.yaml", "seed: 1\n");
     expect_mistake(run({"--events", "x", "--intents", "./x"}), "is the file of --intents");
     expect_mistake({"run", config, "--out", "there", "--intents", "c.yaml"},
-                   "--intents c.yaml is the file of the config c.yaml too");
+                   "--intents c.yaml is the file of the config " + whole(config));
     expect_mistake({"run", config, "--out", "there", "--events",
                     "../" + m_folder.filename().string() + "/c.yaml:0 s,1 s"},
-                   "is the file of the config c.yaml too");
+                   "is the file of the config " + whole(config));
+    const std::string part = write("part.yaml", "seed: 1\n");
+    const std::string all = write("config.yaml", "include: part.yaml\n");
+    expect_mistake({"run", all, "--out", "there", "--intents", part},
+                   "is the file of the config " + whole(part));
+    expect_mistake({"run", all, "--out", "."},
+                   "config.yaml of --out is the file of the config " + whole(all));
+    EXPECT_EQ(read_text(m_folder / "config.yaml"), "include: part.yaml\n");
     expect_mistake(run({"--events", "there/result.json"}), "is the file of result.json of --out");
     const std::string trace = two_tenants();
     expect_mistake(run({"--set", "workload.trace=" + trace, "--intents", trace}),
