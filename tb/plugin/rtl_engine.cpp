@@ -90,7 +90,8 @@ index::Answer RtlEngine::foretell(const Request& request) {
     if (entry == nullptr) {
         if (request.operation != Operation::kInsert) return {.status = Status::kMiss};
         index::Entry fresh = request.entry;
-        fresh.tag = request.key >> kCardShape.buckets_log2 & kTagMask;
+        const std::uint64_t tag = request.key >> kCardShape.buckets_log2;
+        fresh.tag = tag & kTagMask;
         m_entries.insert(request.key, fresh);
         return {.status = Status::kDone, .entry = fresh};
     }
