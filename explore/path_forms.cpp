@@ -74,7 +74,7 @@ Limits limits(const RunConfig& config, const PathPoint& point) {
     throw InvariantError("unknown mechanism");
 }
 
-/// With less staged at a time, a promotion waits for room.
+/// With less staged at a time, a promotion waits for room (docs/validation.md, Small staging).
 constexpr Bytes kAmple = Bytes::from_kib(64);
 
 /// Whether orders by the card, alone or several, meet nothing that the form leaves out.

@@ -30,9 +30,9 @@ struct PathForm {
 };
 
 /// Neither, for orders by the card, where something else than stages and bytes sets the pace:
-/// completions written together, a tenant's rate, the host's submissions, or too few orders under
-/// way to fill the slowest resource: by ring, by card.in_flight, or by a depth at which fetches of
-/// descriptors from host memory wait for one another.
+/// completions written together, a tenant's rate, little staging, the host's submissions, or too
+/// few orders under way to fill the slowest resource: by ring, by card.in_flight, or by a depth at
+/// which fetches of descriptors from host memory wait for one another.
 [[nodiscard]] PathForm path_form(const RunConfig& config, const PathPoint& point);
 
 }  // namespace kvplane::explore

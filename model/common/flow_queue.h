@@ -126,7 +126,7 @@ public:
     /// The next of the jobs that the queue gave up by itself, in order. It has forgotten it.
     [[nodiscard]] virtual bool pop_given_up(GivenUp& /*job*/) { return false; }
     /// A block of a job left the server at `end`.
-    virtual void block_drained(const FlowJob& /*job*/, Time /*end*/) {}
+    virtual void block_drained(const FlowJob& /*job*/) {}
 
 protected:
     FlowQueue(const FlowQueue&) = default;

@@ -292,7 +292,7 @@ void FlowServers::emit_blocks(std::uint32_t index, Time to) {
         const std::uint32_t block = progress.blocks++;
         const Time start = progress.block_start;
         progress.block_start = end;
-        server.queue->block_drained(job, end);
+        server.queue->block_drained(job);
         m_client.block_drained(index, job.id, block, start, end);
     }
 }

@@ -15,6 +15,7 @@ public:
     [[nodiscard]] bool empty() const { return m_head == m_tail; }
     /// The oldest; the queue must not be empty.
     [[nodiscard]] const T& front() const { return m_items[m_head & (m_items.size() - 1)]; }
+    [[nodiscard]] T& front() { return m_items[m_head & (m_items.size() - 1)]; }
 
     /// The youngest; the queue must not be empty.
     [[nodiscard]] const T& back() const { return m_items[(m_tail - 1) & (m_items.size() - 1)]; }
@@ -23,8 +24,9 @@ public:
         if (size() == m_items.size()) grow();
         m_items[m_tail++ & (m_items.size() - 1)] = item;
     }
-    void pop() { ++m_head; }
-    /// Takes the youngest away.
+    /// Takes the oldest away; the queue must not be empty.
+    T pop() { return m_items[m_head++ & (m_items.size() - 1)]; }
+    /// Takes the youngest away; the queue must not be empty.
     void pop_back() { --m_tail; }
 
 private:

@@ -70,6 +70,11 @@ public:
 
     /// Bytes per second on the wire, each direction. 64 GT/s (PAM4) has no sync headers.
     [[nodiscard]] Rate wire_rate() const;
+    /// Payload bytes per second of what alone has the wire.
+    [[nodiscard]] Rate payload_rate(WireCost cost) const {
+        return {static_cast<std::uint64_t>(Uint128{wire_rate().bytes_per_second} * cost.payload /
+                                           cost.wire)};
+    }
     /// The time `wire_bytes` take on the wire, rounded up to a picosecond.
     [[nodiscard]] Time serialisation(std::uint64_t wire_bytes) const {
         return transfer_time(Bytes{wire_bytes}, wire_rate());

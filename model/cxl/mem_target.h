@@ -219,9 +219,8 @@ private:
     std::vector<Initiator> m_initiators;
     std::vector<Slot> m_slots;
     std::vector<std::uint32_t> m_free_slots;
-    std::vector<std::uint32_t>
-        m_blocked;                      ///< slots behind a snoop, in order; on a stopped link all
-    std::vector<std::uint32_t> m_held;  ///< slots whose answers a stopped link keeps
+    std::vector<std::uint32_t> m_blocked;  ///< slots that wait to start, in order
+    std::vector<std::uint32_t> m_held;     ///< slots whose answers a stopped link keeps
     bool m_stopped = false;
     std::vector<SnoopMessage> m_snoops;  ///< by tag
     std::uint32_t m_generation = 0;      ///< resets so far

@@ -69,9 +69,7 @@ void MemoryPort::send(Channel& channel, Payload& payload) {
 
 void MemoryPort::send_held(Channel& channel) {
     while (!channel.sent && !channel.held.empty()) {
-        Payload& payload = m_payloads[channel.held.front()];
-        channel.held.pop();
-        send(channel, payload);
+        send(channel, m_payloads[channel.held.pop()]);
     }
 }
 

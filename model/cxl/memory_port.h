@@ -31,7 +31,8 @@ public:
         virtual void line_done(std::uint32_t tag) = 0;
     };
 
-    /// Tags are below `tags`; one access of each may be under way.
+    /// Tags are below `tags`; one access of each may be under way. Channels count from 0, each with
+    /// a socket of its own.
     MemoryPort(const char* name, std::uint32_t tags, Client& client, std::uint32_t channels = 1);
 
     /// Optional: a memory without it is a closed form.

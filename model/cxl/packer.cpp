@@ -18,7 +18,7 @@ constexpr std::size_t kCompletionBacklog = 16;
 }  // namespace
 
 FlitPacker::FlitPacker(Direction direction, const PackerConfig& config)
-    : m_direction(direction), m_config(config), m_data(16) {}
+    : m_direction(direction), m_config(config) {}
 
 bool FlitPacker::carries(Channel channel) const {
     const bool wide = m_config.layout != FlitLayout::k68B;
@@ -39,7 +39,7 @@ bool FlitPacker::carries(Channel channel) const {
 
 void FlitPacker::push(const FlitMessage& message) {
     if (!carries(message.channel)) throw InvariantError("packer: a message of the other way");
-    queue(message.channel).push(message, m_sequence++);
+    queue(message.channel).push({message, m_sequence++});
     ++m_waiting;
 }
 
@@ -60,7 +60,7 @@ void FlitPacker::next(Flit& flit) {
     }
 }
 
-MessageQueue* FlitPacker::oldest(unsigned allowed) {
+FlitPacker::MessageQueue* FlitPacker::oldest(unsigned allowed) {
     MessageQueue* best = nullptr;
     for (std::size_t c = 0; c < m_queues.size(); ++c) {
         MessageQueue& candidate = m_queues[c];
@@ -73,14 +73,7 @@ MessageQueue* FlitPacker::oldest(unsigned allowed) {
 }
 
 void FlitPacker::add_data(const FlitMessage& message) {
-    if (m_data_tail - m_data_head == m_data.size()) {
-        std::vector<Data> larger(m_data.size() * 2);
-        for (std::uint64_t i = m_data_head; i != m_data_tail; ++i) {
-            larger[i & (larger.size() - 1)] = m_data[i & (m_data.size() - 1)];
-        }
-        m_data.swap(larger);
-    }
-    m_data[m_data_tail++ & (m_data.size() - 1)] = {message, 0};
+    m_data.push({message, 0});
     m_chunks += chunks_of(message);
 }
 
@@ -91,7 +84,7 @@ void FlitPacker::put(Slot& slot, MessageQueue& from, std::size_t count) {
         slot.last = false;
     }
     for (std::size_t i = 0; i < count; ++i) {
-        const FlitMessage message = from.pop();
+        const FlitMessage message = from.pop().message;
         slot.messages[slot.count++] = message;
         if (has_data(message.channel)) add_data(message);
         --m_waiting;
@@ -99,12 +92,12 @@ void FlitPacker::put(Slot& slot, MessageQueue& from, std::size_t count) {
 }
 
 void FlitPacker::put_data(Slot& slot) {
-    Data& data = oldest_data();
+    Data& data = m_data.front();
     slot.kind = SlotKind::kData;
     slot.messages[0] = data.message;
     slot.count = data.sent++;
     slot.last = data.sent == chunks_of(data.message);
-    if (slot.last) ++m_data_head;
+    if (slot.last) m_data.pop();
     --m_chunks;
 }
 

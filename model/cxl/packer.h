@@ -2,12 +2,12 @@
 /// Forms the flits of one direction from the messages that wait there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "model/common/growing_ring.h"
 #include "model/cxl/flit.h"
-#include "model/cxl/message_queue.h"
 
 namespace kvplane::cxl {
 
@@ -54,6 +54,11 @@ public:
     void next(Flit& flit);
 
 private:
+    struct Queued {
+        FlitMessage message;
+        std::uint64_t sequence = 0;  ///< order of arrival over all channels
+    };
+    using MessageQueue = GrowingRing<Queued>;
     struct Data {
         FlitMessage message;
         std::uint8_t sent = 0;
@@ -78,7 +83,6 @@ private:
     }
     /// The channel with the oldest message among those of `allowed` (a bit each), or nothing.
     [[nodiscard]] MessageQueue* oldest(unsigned allowed);
-    [[nodiscard]] Data& oldest_data() { return m_data[m_data_head & (m_data.size() - 1)]; }
     void add_data(const FlitMessage& message);
 
     Direction m_direction;
@@ -86,9 +90,7 @@ private:
     std::array<MessageQueue, 6> m_queues;  ///< by channel
     std::size_t m_waiting = 0;
     std::uint64_t m_sequence = 0;
-    std::vector<Data> m_data;  ///< ring: headers sent, data not
-    std::uint64_t m_data_head = 0;
-    std::uint64_t m_data_tail = 0;
+    GrowingRing<Data> m_data;        ///< headers sent, data not
     std::size_t m_chunks = 0;        ///< data of messages whose header has left
     std::uint32_t m_held_flits = 0;  ///< header flits that left a completion waiting
 };

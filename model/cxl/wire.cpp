@@ -47,11 +47,11 @@ void Wire::push(const FlitMessage& message, Time now) {
     switch (message.channel) {
         case Channel::kReq:
         case Channel::kNdr:
-            m_waiting_requests.push(message, 0);
+            m_waiting_requests.push(message);
             break;
         case Channel::kRwD:
         case Channel::kDrs:
-            m_waiting_data.push(message, 0);
+            m_waiting_data.push(message);
             break;
         case Channel::kBiRsp:
         case Channel::kBiSnp:

@@ -8,6 +8,7 @@
 #include <deque>
 #include <vector>
 
+#include "model/common/growing_ring.h"
 #include "model/common/random.h"
 #include "model/cxl/link.h"
 
@@ -143,9 +144,9 @@ private:
     CreditReturn m_room;  ///< at the receiver of this wire
     CreditReturn m_owed;  ///< for the other direction
     Time m_owed_since;
-    MessageQueue m_waiting_requests;  ///< Req or NDR without a credit
-    MessageQueue m_waiting_data;      ///< RwD or DRS without a credit
-    Time m_completions_since;         ///< the packer has had completions from then on
+    GrowingRing<FlitMessage> m_waiting_requests;  ///< Req or NDR without a credit
+    GrowingRing<FlitMessage> m_waiting_data;      ///< RwD or DRS without a credit
+    Time m_completions_since;                     ///< the packer has had completions from then on
 
     // the wire
     Time m_free_at;

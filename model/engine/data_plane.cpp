@@ -61,9 +61,7 @@ DataPlane::DataPlane(sc_core::sc_module_name name, const DataPlaneConfig& config
       m_last_admitted(config.queues) {
     index.bind(*this);
     forget_policy();
-    const cxl::WireCost write = m_link.dma_write();
-    m_push_rate = {static_cast<std::uint64_t>(Uint128{m_link.wire_rate().bytes_per_second} *
-                                              write.payload / write.wire)};
+    m_push_rate = m_link.payload_rate(m_link.dma_write());
     const bool per_flit = config.movers.link.arbitration == cxl::Arbitration::kFlit;
     m_wire_wait = m_link.serialisation(per_flit ? m_link.flit_bytes()
                                                 : m_link.write_tlp_bytes(config.movers.link.mps));

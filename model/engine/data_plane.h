@@ -261,7 +261,6 @@ private:
     void arm_movers();
     [[nodiscard]] std::unique_ptr<Movers> make_movers();
     [[nodiscard]] memory::Dram::Transfers transfers();
-    [[nodiscard]] Time first_data(const MoveJob::Block& block, Time at);
     [[nodiscard]] Dpa move_address(std::uint32_t mover, std::uint32_t id, std::uint32_t block,
                                    Bytes offset) const override;
     void close_host_window();

@@ -43,6 +43,7 @@ Time DataPlane::access_line(Time at, Dpa line, bool write) {
 }
 
 memory::Dram::Transfers DataPlane::transfers() {
+    if (!m_config.movers.dram.device) return {.share = other_load()};
     const auto both = [&](Mover a, Mover b) {
         return Rate{m_movers.rate(a).bytes_per_second + m_movers.rate(b).bytes_per_second};
     };

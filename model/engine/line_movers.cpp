@@ -30,9 +30,7 @@ Time answer_delay(const MoversConfig& config) {
 /// At which the data of DMA reads crosses a wire of its own.
 Rate read_wire(const cxl::LinkConfig& config) {
     const cxl::Link link(config);
-    const cxl::WireCost cost = link.dma_read_data();
-    return {static_cast<std::uint64_t>(Uint128{link.wire_rate().bytes_per_second} * cost.payload /
-                                       cost.wire)};
+    return link.payload_rate(link.dma_read_data());
 }
 
 }  // namespace
@@ -318,7 +316,7 @@ void LineMovers::crossed(std::uint32_t mover, const Piece& piece, Time end) {
     const std::uint64_t border = block * job.block_bytes.count + job.size_of(block).count;
     if (piece.offset + piece.bytes == border) {
         ++progress.blocks;
-        way.scheduler.block_drained(job, end);
+        way.scheduler.block_drained(job);
         m_client.block_drained(mover, job.id, block, progress.block_start, end);
         if (progress.blocks == job.blocks) {
             way.scheduler.ended(job.id);

@@ -188,6 +188,11 @@ private:
     Time m_answer_delay;  ///< from a read request's arrival to its data on the wire
     Rate m_read_wire;     ///< at which that data crosses, whatever holds requests back
 
+    /// In m_lines and m_incoming, rings of one size, a power of two.
+    [[nodiscard]] std::size_t ring_place(std::uint64_t number) const {
+        return number & (m_lines.size() - 1);
+    }
+
     // Promotions: lines that are read, in order; those before m_line_sent have left.
     std::vector<Line> m_lines;
     std::uint64_t m_line_read = 0;

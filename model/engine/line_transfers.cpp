@@ -49,7 +49,7 @@ void LineMovers::line_done(std::uint32_t tag) {
         if (access.write) {
             m_ways[kPull].staged -= kLine.count;
         } else {
-            m_lines[access.line % m_lines.size()].ready = through_lanes() + m_config.codec.fill;
+            m_lines[ring_place(access.line)].ready = through_lanes() + m_config.codec.fill;
         }
     }
     serve(mover);
@@ -91,7 +91,7 @@ void LineMovers::read_lines() {
         const std::uint32_t block = block_of(job, stretch->asked);
         const Bytes offset{stretch->asked - block * job.block_bytes.count};
         const Dpa address = m_addresses.move_address(kPush, job.id, block, offset);
-        m_lines[m_line_read % m_lines.size()].ready = Time::never();
+        m_lines[ring_place(m_line_read)].ready = Time::never();
         way.staged += kLine.count;
         stretch->asked += piece_at(job, block_of(job, stretch->asked), stretch->asked,
                                    stretch->until, kLine.count);
@@ -119,7 +119,7 @@ bool LineMovers::send_write(Stretch& stretch) {
     const std::uint64_t lines = lines_of(offset, bytes);
     Time ready{};
     for (std::uint64_t i = 0; i < lines; ++i) {
-        ready = std::max(ready, m_lines[(m_line_sent + i) % m_lines.size()].ready);
+        ready = std::max(ready, m_lines[ring_place(m_line_sent + i)].ready);
     }
     if (ready > now()) {
         if (ready < m_send_armed) {
@@ -190,7 +190,7 @@ void LineMovers::data_arrived(std::uint32_t tlp, Bytes bytes) {
     }
     const std::uint64_t lines = lines_of(offset, bytes.count);
     for (std::uint64_t i = 0; i < lines; ++i) {
-        Line& line = m_incoming[m_incoming_tail++ % m_incoming.size()];
+        Line& line = m_incoming[ring_place(m_incoming_tail++)];
         line.ready = through_lanes();
         line.address = m_addresses.move_address(kPull, job.id, block, {offset + i * kLine.count});
     }
@@ -205,7 +205,7 @@ void LineMovers::data_arrived(std::uint32_t tlp, Bytes bytes) {
 
 void LineMovers::write_lines() {
     while (m_incoming_head != m_incoming_tail && free_tag(true)) {
-        const Line& line = m_incoming[m_incoming_head % m_incoming.size()];
+        const Line& line = m_incoming[ring_place(m_incoming_head)];
         if (line.ready > now()) {
             if (line.ready >= m_write_armed) return;
             m_write_armed = line.ready;

@@ -33,16 +33,13 @@ Time push_residence(const MoversConfig& config, const cxl::Link& link, const mem
 Rate windowed(const MoversConfig& config, const cxl::Link& link, const memory::Dram& dram,
               Bytes window) {
     const Time residence = push_residence(config, link, dram);
-    const cxl::WireCost cost = link.dma_write();
-    const Rate wire{static_cast<std::uint64_t>(Uint128{link.wire_rate().bytes_per_second} *
-                                               cost.payload / cost.wire)};
     const Rate alone = little(window, residence);
     const std::optional<memory::Ddr5Config>& device = config.dram.device;
     if (!device || device->refresh == memory::DramRefreshMode::kNone ||
         device->refresh == memory::DramRefreshMode::kSameBank) {
         return alone;
     }
-    const Rate most = std::min(alone, wire);
+    const Rate most = std::min(alone, link.payload_rate(link.dma_write()));
     const memory::DramTiming& t = device->timing;
     const memory::DramClock clock(t.speed);
     const Time held = residence + clock.at(device->refresh_time() + t.rp + t.ras / 2);

@@ -44,7 +44,8 @@ void DataPlane::admit_promotion(std::uint32_t id) {
         m_tier.begin_read(found.frame);
         if (found_blocks++ > 0) continue;
         const Time scheduled = found.record_done + m_config.movers.engine.schedule;
-        data = first_data(block, scheduled);
+        data = m_dram.begin_run(scheduled, m_tier.address(block.frame), block.size, m_push_rate,
+                                m_movers.rate(kPull));
         block.dram = data - scheduled;
     }
     job.blocks.resize(found_blocks);
@@ -59,12 +60,6 @@ void DataPlane::admit_promotion(std::uint32_t id) {
     const Time read =
         m_movers.reads_ahead() ? data - job.blocks.front().dram : data + m_config.movers.codec.fill;
     m_events.schedule(std::max(read, job.translated), {Step::kReady, id});
-}
-
-/// When a block that is read from `at` on can cross.
-Time DataPlane::first_data(const MoveJob::Block& block, Time at) {
-    return m_dram.begin_run(at, m_tier.address(block.frame), block.size, m_push_rate,
-                            m_movers.rate(kPull));
 }
 
 std::uint64_t DataPlane::move_hash(const MoveJob& job) const {

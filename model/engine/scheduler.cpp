@@ -132,9 +132,7 @@ bool Scheduler::pop_given_up(GivenUp& job) {
     return true;
 }
 
-void Scheduler::block_drained(const FlowJob& job, Time /*end*/) {
-    ++m_counters[class_of(job.priority)].drained;
-}
+void Scheduler::block_drained(const FlowJob& job) { ++m_counters[class_of(job.priority)].drained; }
 
 // --- what may go --------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ public:
     [[nodiscard]] Time next_timeout() const override;
     void expire(Time now) override;
     [[nodiscard]] bool pop_given_up(GivenUp& job) override;
-    void block_drained(const FlowJob& job, Time end) override;
+    void block_drained(const FlowJob& job) override;
 
     [[nodiscard]] const ClassCounters& counters(std::uint8_t priority) const {
         return m_counters[class_of(priority)];

@@ -340,8 +340,7 @@ void Ddr5Memory::collect(std::uint32_t subchannel, Time at) {
 void Ddr5Memory::respond(std::uint32_t port) {
     Port& way = m_ports[port];
     while (way.answering == nullptr && !way.answers.empty()) {
-        tlm::tlm_generic_payload& payload = *way.answers.front();
-        way.answers.pop();
+        tlm::tlm_generic_payload& payload = *way.answers.pop();
         --m_in_flight;
         way.answering = &payload;
         tlm::tlm_phase phase = tlm::BEGIN_RESP;

@@ -324,10 +324,8 @@ std::optional<LineAnswer> Ddr5Subchannel::pop_answer(Time now) {
         if (earliest == nullptr || ring->front().at < earliest->front().at) earliest = ring;
     }
     if (earliest == nullptr) return std::nullopt;
-    const LineAnswer answer = earliest->front();
-    earliest->pop();
     ++m_counters.answers;
-    return answer;
+    return earliest->pop();
 }
 
 Time Ddr5Subchannel::take_answer(std::uint32_t tag) {

@@ -202,19 +202,19 @@ Time Dram::begin_run(Time at, Dpa start, Bytes size, Rate out, Rate written) {
     const Time data = at + idle_latency() + m_line_service;
     if (!m_config.device) return data;
     const Batches& batches = batches_at(written);
-    return data + std::max(batches.longest_wait, refresh_stall(at, start, size, out));
+    return data + std::max(batches.longest_wait,
+                           refresh_stall(at, start, size, out, batches.behind_refresh));
 }
 
 /// Of refreshes that last, or begin while a run is read. The later one begins, the more of the run
 /// has been read ahead by then, faster than it leaves. Writes that have come meanwhile go before
 /// the reads behind it.
-Time Dram::refresh_stall(Time at, Dpa start, Bytes size, Rate out) {
+Time Dram::refresh_stall(Time at, Dpa start, Bytes size, Rate out, Time behind) {
     const Rate read = bandwidth();
     if (read <= out) return {};  // each refresh is felt, as bandwidth
     const Bytes run = m_config.device->interleave;
     const std::uint64_t runs = (start.value % run.count + size.count + run.count - 1) / run.count;
     const Time reading = transfer_time(size, read);
-    const Time behind = m_batches.behind_refresh;
     Time longest;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(runs, m_queues.size()); ++i) {
         const std::uint64_t line = (start.value + i * run.count) / kLine.count % m_lines;

@@ -122,7 +122,7 @@ private:
     };
     [[nodiscard]] const Batches& batches_at(Rate written);
     [[nodiscard]] Time past_batches(std::uint32_t subchannel, Time at, const Transfers& transfers);
-    [[nodiscard]] Time refresh_stall(Time at, Dpa start, Bytes size, Rate out);
+    [[nodiscard]] Time refresh_stall(Time at, Dpa start, Bytes size, Rate out, Time behind);
     [[nodiscard]] Cost cost_of(Time random, Time activates) const;
     [[nodiscard]] Time access_row(Time at, Dpa line, bool write, const Transfers& transfers);
     [[nodiscard]] Time read_row(Queue& queue, Time at, Time& free_at, const Request& read);

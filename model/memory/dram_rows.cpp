@@ -35,11 +35,7 @@ Ratio DramRows::running() const {
         static_cast<std::uint32_t>((m_interval - m_refresh - m_timing.rp) * kMillion / m_interval)};
 }
 
-Time DramRows::after_refresh(Time at) {
-    if (!m_stops) return at;
-    const Cycle due = last_refresh(0, m_clock.first_at(at));
-    return due == kNone ? at : std::max(at, m_clock.at(end_of_refresh(0, due)));
-}
+Time DramRows::after_refresh(Time at) { return std::max(at, refresh_ended(at)); }
 
 Time DramRows::next_refresh(Time at) const {
     if (!m_stops) return Time::never();

@@ -40,7 +40,7 @@ public:
     /// What so many writes in a row take at least, where each bank group takes one every ccd_l_wr
     /// and the data bus one at a time: of those to the first group that has all of its own.
     [[nodiscard]] Time least_batch(std::uint32_t writes) const;
-    /// Lines of a stream until it has come by every bank.
+    /// Lines of a stream until it has come by every bank; 65,536 where it has not by then.
     [[nodiscard]] std::uint64_t pass() const;
     [[nodiscard]] std::uint32_t bank_of(std::uint64_t line) const { return m_map.place(line).bank; }
     struct Access {

@@ -57,4 +57,17 @@ std::string read_text(const std::filesystem::path& path) {
     return text.str();
 }
 
+CommandTest::CommandTest() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    m_folder = std::filesystem::path(testing::TempDir()) /
+               (std::string("kvplane_") + test->test_suite_name() + "_" + test->name());
+    std::filesystem::remove_all(m_folder);
+    std::filesystem::create_directories(m_folder);
+}
+
+std::string CommandTest::write(const std::string& name, const std::string& text) const {
+    std::ofstream(m_folder / name) << text;
+    return name;
+}
+
 }  // namespace kvplane::test

@@ -2,6 +2,7 @@
 /// The built `kvplane` command as a process of its own.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <filesystem>
@@ -33,5 +34,22 @@ private:
 };
 
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
+
+/// Runs the command in an empty folder of the test's own, which goes with it.
+class CommandTest : public testing::Test {
+protected:
+    using Arguments = std::vector<std::string>;
+
+    CommandTest();
+    ~CommandTest() override { std::filesystem::remove_all(m_folder); }
+
+    [[nodiscard]] Outcome kvplane(const Arguments& arguments) const {
+        return Command(m_folder, arguments).wait();
+    }
+    /// Makes a file in the folder; returns its name.
+    std::string write(const std::string& name, const std::string& text) const;
+
+    std::filesystem::path m_folder;
+};
 
 }  // namespace kvplane::test

@@ -12,16 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RtlCommandTest : public testing::Test {
+class RtlCommandTest : public CommandTest {
 protected:
-    RtlCommandTest() {
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        m_folder = fs::path(testing::TempDir()) / (std::string("kvplane_rtl_") + test->name());
-        fs::remove_all(m_folder);
-        fs::create_directories(m_folder);
-    }
-    ~RtlCommandTest() override { fs::remove_all(m_folder); }
-
     Outcome run(const std::string& implementation, const std::vector<std::string>& more = {}) {
         std::vector<std::string> arguments{"run",   (source_dir() / "configs/rtl.yaml").string(),
                                            "--set", "workload.zipf_sessions.turns=30",
@@ -33,8 +25,6 @@ protected:
     nlohmann::json result(const std::string& out) {
         return nlohmann::json::parse(read_text(m_folder / out / "result.json"));
     }
-
-    fs::path m_folder;
 };
 
 TEST_F(RtlCommandTest, TheThreeImplementationsTellTheSameStory) {

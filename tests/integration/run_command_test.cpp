@@ -18,20 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-using Arguments = std::vector<std::string>;
-
-class RunCommandTest : public testing::Test {
+class RunCommandTest : public CommandTest {
 protected:
-    RunCommandTest() {
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        m_folder = fs::path(testing::TempDir()) / (std::string("kvplane_command_") + test->name());
-        fs::remove_all(m_folder);
-        fs::create_directories(m_folder);
-    }
-    ~RunCommandTest() override { fs::remove_all(m_folder); }
-
-    Outcome kvplane(const Arguments& arguments) { return Command(m_folder, arguments).wait(); }
-
     /// Runs the baseline with `turns` turns.
     static Arguments run(const Arguments& more, int turns = 30) {
         Arguments arguments{"run", baseline(), "--set",
@@ -45,10 +33,6 @@ protected:
     }
     static std::string baseline() { return (source_dir() / "configs/baseline.yaml").string(); }
 
-    std::string write(const std::string& name, const std::string& text) {
-        std::ofstream(m_folder / name) << text;
-        return name;
-    }
     nlohmann::json result(const std::string& out) {
         return nlohmann::json::parse(read_text(m_folder / out / "result.json"));
     }
@@ -78,8 +62,6 @@ protected:
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
         EXPECT_FALSE(fs::exists(m_folder / "out"));
     }
-
-    fs::path m_folder;
 };
 
 TEST_F(RunCommandTest, MistakesInAConfig) {

@@ -17,29 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using Arguments = std::vector<std::string>;
 
-class TraceOutputsTest : public testing::Test {
+class TraceOutputsTest : public CommandTest {
 protected:
-    TraceOutputsTest() {
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-        m_folder = fs::path(testing::TempDir()) / (std::string("kvplane_outputs_") + test->name());
-        fs::remove_all(m_folder);
-        fs::create_directories(m_folder);
-    }
-    ~TraceOutputsTest() override { fs::remove_all(m_folder); }
-
-    Outcome kvplane(const Arguments& arguments) { return Command(m_folder, arguments).wait(); }
     static Arguments run(const Arguments& more, int turns = 30) {
         Arguments arguments{"run",   (source_dir() / "configs/baseline.yaml").string(),
                             "--out", "there",
                             "--set", "workload.zipf_sessions.turns=" + std::to_string(turns)};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return arguments;
-    }
-    std::string write(const std::string& name, const std::string& text) {
-        std::ofstream(m_folder / name) << text;
-        return name;
     }
     /// Exit 2, one line that says `what`, and no folder left behind.
     void expect_mistake(const Arguments& arguments, const std::string& what) {
@@ -73,12 +59,9 @@ protected:
         }
         return write("two.jsonl", text);
     }
-
-    fs::path m_folder;
 };
 
 TEST_F(TraceOutputsTest, AFullDiskEndsTheRunWithOneLine) {
-    if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
     const Arguments longer{"--set", "workload.zipf_sessions.sessions=8", "--set",
                            "host.node.kv_budget=10 GiB"};
     for (const std::string option : {"--events", "--intents"}) {

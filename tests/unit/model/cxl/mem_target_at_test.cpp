@@ -19,7 +19,18 @@ struct AtCase {
     std::uint32_t depth;
 };
 
-class AtTest : public MemTargetTest, public testing::WithParamInterface<AtCase> {};
+class AtTest : public MemTargetTest, public testing::WithParamInterface<AtCase> {
+protected:
+    void run_to_the_end() {
+        sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_MS));
+        for (const auto& initiator : m_initiators) {
+            EXPECT_TRUE(initiator->finished()) << initiator->answered;
+            EXPECT_EQ(initiator->errors, 0U);
+            EXPECT_EQ(initiator->held(), 0U) << "payloads that nobody released";
+        }
+        EXPECT_EQ(m_target->in_flight(), 0U);
+    }
+};
 
 /// Several initiators, requests to one line at a time, random stalls of every phase, few slots.
 TEST_P(AtTest, EveryRequestIsAnsweredOnceWithTheRightData) {
@@ -33,14 +44,8 @@ TEST_P(AtTest, EveryRequestIsAnsweredOnceWithTheRightData) {
         plan.extension = i != 1;
         add(plan);
     }
-    sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_MS));
-    for (const auto& initiator : m_initiators) {
-        EXPECT_TRUE(initiator->finished()) << initiator->answered;
-        EXPECT_EQ(initiator->errors, 0U);
-        EXPECT_EQ(initiator->held(), 0U) << "payloads that nobody released";
-    }
+    run_to_the_end();
     EXPECT_EQ(m_target->answers(), 3000U);
-    EXPECT_EQ(m_target->in_flight(), 0U);
 }
 
 TEST_P(AtTest, AResetInMidTrafficAnswersEverythingOnce) {
@@ -156,7 +161,7 @@ TEST_F(MemTargetTest, ASecondEndOfAResponseIsReported) {
     EXPECT_EQ(m_target->in_flight(), 0U);
 }
 
-/// One place in the card and four hosts that always want it: each gets its turn.
+/// Nothing comes and nothing goes while it is down; then all goes on.
 TEST_P(AtTest, ALinkThatIsDownHoldsRequestsAndAnswers) {
     MemTargetConfig config;
     config.fidelity = GetParam().fidelity;
@@ -182,13 +187,7 @@ TEST_P(AtTest, ALinkThatIsDownHoldsRequestsAndAnswers) {
         EXPECT_EQ(answered(), before);
         m_target->stop_link(false);
     }
-    sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_MS));
-    for (const auto& initiator : m_initiators) {
-        EXPECT_TRUE(initiator->finished()) << initiator->answered;
-        EXPECT_EQ(initiator->errors, 0U);
-        EXPECT_EQ(initiator->held(), 0U);
-    }
-    EXPECT_EQ(m_target->in_flight(), 0U);
+    run_to_the_end();
 }
 
 TEST_F(MemTargetTest, AResetOfALinkThatIsDownAnswersWhatIsHeld) {
@@ -212,6 +211,7 @@ TEST_F(MemTargetTest, AResetOfALinkThatIsDownAnswersWhatIsHeld) {
     EXPECT_TRUE(host.finished());
 }
 
+/// One place in the card and four hosts that always want it: each gets its turn.
 TEST_F(MemTargetTest, HostsAreLetInByTurns) {
     MemTargetConfig config;
     config.depth = 1;
